@@ -67,7 +67,7 @@ def build_ready_page(base: Recording, new: Recording) -> Node:
     attributes: Any = {"data-base": base.id, "data-new": new.id, "data-title": _build_title(base, new)}
     return html.Div(
         [
-            html.Header([*_build_heading(base, new), _build_downloads(base, new)]),
+            html.Header(_build_heading(base, new, _build_downloads(base, new))),
             html.Main(html.Div(html.P("Loading …", className="note loading"), id="sections")),
             html.Div(id="status", role="status", **build_aria_attributes(live="polite")),
         ],
@@ -143,7 +143,7 @@ def _explain_unfit(side: str, recording: Recording) -> list[Node]:
     return [f"{side}, ", link, f", was not read. {why}"]
 
 
-def _build_heading(base: Recording, new: Recording) -> list[Node]:
+def _build_heading(base: Recording, new: Recording, *actions: Node) -> list[Node]:
     sides = [
         html.Div([html.Dt(side), html.Dd([_build_link(recording), *_build_facts(recording)])])
         for side, recording in zip(SIDES, (base, new), strict=True)
@@ -151,7 +151,12 @@ def _build_heading(base: Recording, new: Recording) -> list[Node]:
     swap = html.A(
         "Swap BASE and NEW", href=build_address(new.id, base.id), id="compare-swap", className="button"
     )
-    return [html.H1("Comparison"), html.Dl(sides, className="sides"), swap if base.id != new.id else None]
+    buttons = [*([swap] if base.id != new.id else []), *actions]
+    return [
+        html.H1("Comparison"),
+        html.Dl(sides, className="sides"),
+        html.Div(buttons, className="compare-actions") if buttons else None,
+    ]
 
 
 def _build_facts(recording: Recording) -> list[Node]:

@@ -14,7 +14,7 @@ from tracekit.text import format_percent, format_rounded, printable
 
 MAX_COLUMNS = 20
 _WIDEST_PERCENT = 100.0
-_ALL_CALLS = "All calls"
+_ALL_CALLS = "Calls without a model"
 _ABOUT = (
     "Changes are against BASE, the first column, and are not tested: compare two recordings to see which of"
     " them are more than chance. Columns that are analyses of one recording differ by their options alone."
@@ -41,19 +41,20 @@ def build_page(columns: Sequence[TrendColumn]) -> Node:
     shown_columns = [column for column in columns if column.measures]
     absent = [column for column in columns if not column.measures]
     every = dict.fromkeys(model for column in shown_columns for model in column.measures or {})
-    # A model that makes all calls of every recording has their table already.
-    models = [
-        model
-        for model in every
-        if not model
-        or any(_find_measures(column, model) != _find_measures(column, "") for column in shown_columns)
-    ]
-    tables = [_build_table(shown_columns, model) for model in models] if len(shown_columns) > 1 else []
+    # The numbers of all calls of several models are of none of them, and change with the models that run.
+    unnamed = [column for column in shown_columns if not any(column.measures or {})]
+    tables = [_build_table(unnamed, "")] if unnamed else []
+    tables += [_build_table(shown_columns, model) for model in every if model]
     hint = html.P("Two analyses with calls are needed. Tick recordings in the library.", role="status")
     return html.Div(
         [
             html.Header([html.H1(f"{len(columns):,} analyses side by side"), html.P(_ABOUT)]),
-            html.Main([*([html.P(_explain_absent(absent))] if absent else []), *(tables or [hint])]),
+            html.Main(
+                [
+                    *([html.P(_explain_absent(absent))] if absent else []),
+                    *(tables if len(shown_columns) > 1 else [hint]),
+                ]
+            ),
         ],
         id="trend",
     )

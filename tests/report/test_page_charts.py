@@ -68,6 +68,7 @@ def test_a_chosen_call_has_arrows_and_another_none_of_them(opened: Any) -> None:
 def test_a_comparison_has_a_flame_graph_of_both_sides(opened: Any, axe: Any) -> None:
     base, new = analysis_of(FALLBACK), analysis_of("concurrent-models-ios27")
     tab = shown(opened, compare_page.to_html(compare([base], [new]), base, new))
+    tab.locator("#difference summary").click()
     canvas = settled(tab).locator("#difference canvas")
     note = tab.locator("#difference .difference > .note")
     assert "BASE 20.0 ms per call, NEW 7.43 ms per call." in note.inner_text()

@@ -39,9 +39,19 @@ def both(shelf: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -
 
 
 def compared(tab: Any, dashboard: Served) -> Any:
-    """Open the page that compares both."""
+    """Open the page that compares both, with everything that is folded."""
+    opened(tab, address_of(dashboard, BASE, NEW))
+    unfold(tab)
+    return tab
+
+
+def address_of(dashboard: Served, base: str, new: str) -> str:
     ids = {recording.name: recording.id for recording in dashboard.library.list_recordings()}
-    return opened(tab, f"{dashboard.base}compare/{ids[BASE]}/{ids[NEW]}")
+    return f"{dashboard.base}compare/{ids[base]}/{ids[new]}"
+
+
+def unfold(tab: Any) -> None:
+    tab.evaluate("for (const part of document.querySelectorAll('main details')) part.open = true")
 
 
 def axes(tab: Any) -> list[str]:
@@ -58,6 +68,44 @@ def linked(tab: Any, *parts: str) -> None:
     eventually(tab, f"{json.dumps(parts)}.every((part) => location.hash.includes(part))")
 
 
+def test_the_comparison_of_a_fallback_that_is_gone_fits_on_a_page(serve: Serve, tab: Any) -> None:
+    base, new = "fallback-midway-ios27", "concurrent-models-ios27"
+    dashboard = serve(SAMPLES / base, SAMPLES / new)
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    opened(tab, address_of(dashboard, base, new))
+    pictures(tab, "compare-fallback-gone")
+    assert tab.evaluate("document.documentElement.scrollHeight") <= 1500
+    assert tab.locator("#verdict .outcome").inner_text() == "✓ Finding gone in these recordings."
+    models = tab.locator("#models tbody tr").all_inner_texts()
+    assert [row.split("\t")[:2] for row in models] == [
+        ["SpeechEncoder", "? not shown"],
+        ["Detector", "only in NEW"],
+    ]
+    gone = tab.locator(".finding-gone", has_text="left the Neural Engine")
+    assert gone.locator(".severity-gone").count() == 1 and gone.locator(".severity-warning").count() == 0
+    unfold(tab)
+    assert find_impossible(tab.locator("main").inner_text()) == []
+
+
+def find_impossible(text: str) -> list[str]:
+    """Return the intervals that no difference can have: below -100 % of BASE, or beyond 100 points."""
+    ends = [
+        (match[0], float(match[1].replace(",", "")), float(match[2].replace(",", "")), match[3])
+        for match in re.finditer(r"([-+][0-9,.]+) … ([-+][0-9,.]+)(?: (%|pts))?", text)
+    ]
+    assert len(ends) > 30
+    relative = [found for found, low, _, unit in ends if unit == "%" and low < -100]
+    shares = re.findall(r"^(?:.* share)\t.*$", text, re.MULTILINE)
+    assert shares
+    points = [
+        row
+        for row in shares
+        for end in re.findall(r"[-+][0-9.]+(?= …)|(?<=… )[-+][0-9.]+", row)
+        if abs(float(end)) > 100
+    ]
+    return [*relative, *points]
+
+
 def test_from_two_ticks_to_the_verdict(both: Served, tab: Any) -> None:
     opened(tab, both.base, "#library .tick >> nth=1")
     for name in (NEW, BASE):
@@ -67,6 +115,7 @@ def test_from_two_ticks_to_the_verdict(both: Served, tab: Any) -> None:
     tab.wait_for_selector(READY, timeout=PATIENCE_MS)
     assert [side.strip() for side in tab.locator(".sides a").all_inner_texts()] == [BASE, NEW]
     assert "Other engines in these recordings: calls on" in tab.locator("#verdict").inner_text()
+    unfold(tab)
     assert "different devices" in tab.locator("#sides").inner_text()
     assert tab.locator("#differences table caption", has_text="Model SpeechEncoder").count() == 1
     assert tab.locator("#functions tbody tr").count() > 3
@@ -74,8 +123,9 @@ def test_from_two_ticks_to_the_verdict(both: Served, tab: Any) -> None:
         "Comparison",
         "Summary",
         "Models",
+        "Parts of a call",
         "Findings: gone, new and remaining",
-        "Charts: Model SpeechEncoder: 13 in BASE, 12 in NEW",
+        "Charts of SpeechEncoder: 13 calls in BASE, 12 in NEW",
         "Compared, with 3 cautions",
         "All numbers",
         "Functions that changed",
@@ -137,6 +187,7 @@ def test_keys_move_both_once_and_help_names_them(both: Served, tab: Any) -> None
     linked(tab, "t=")
     focused = axes(tab)
     opened(tab, tab.url.partition("#")[0])
+    unfold(tab)
     tab.evaluate("document.activeElement.blur()")
     tab.keyboard.press("w")  # nothing has the focus: the key is for the timelines, once
     linked(tab, "t=")
@@ -163,7 +214,9 @@ def test_it_is_cancelled_and_begun_again(serve: Serve, tab: Any) -> None:
     tab.get_by_text("was cancelled").wait_for(timeout=PATIENCE_MS)
     pictures(tab, "compare-cancelled")
     tab.get_by_role("button", name="Try again").click()
-    tab.wait_for_selector("#timeline-base h3:has-text('fallback-midway')", timeout=PATIENCE_MS)
+    tab.locator("#timeline-base h3", has_text="fallback-midway").wait_for(
+        state="attached", timeout=PATIENCE_MS
+    )
 
 
 def test_a_recording_deleted_while_it_is_compared_with_is_reported(both: Served, tab: Any) -> None:
@@ -228,6 +281,7 @@ def test_the_strips_of_both_are_on_one_scale_and_a_side_without_windows_has_a_re
         tab.get_by_role("checkbox", name=f"Compare: {name}").click()
     tab.get_by_role("link", name=re.compile("^Compare .* with ")).click()
     tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    unfold(tab)
     tab.wait_for_timeout(500)
     pictures(tab, "compared-strips")
     assert (

@@ -29,13 +29,14 @@ from tracekit.report.document.blocks import (
     Table,
     make_sentence,
 )
-from tracekit.text import plural
+from tracekit.text import clip, plural, printable
 
 TIMELINES = "timelines"
 LEGEND = "legend"
 FLAME = "difference"
 _SIDES_HEADER = ("side", "recording", "device", "system", "template", "calls", "answer")
 _NUMBERS = ("BASE", "NEW", "difference", "relative", "95 % interval")
+_NAME_WIDTH = 60
 _WIDTHS = {"function": 32, "binary": 16}
 
 
@@ -141,7 +142,7 @@ def _list_groups(comparison: Comparison) -> list[tuple[int, Group]]:
 
 
 def _is_of_model(group: Group) -> bool:
-    return group.kind == "model" or any(kind == "model" for kind, _, _ in group.also)
+    return any(kind == "model" for kind, _ in models.list_names(group))
 
 
 def _build_charts(comparison: Comparison) -> Section:
@@ -150,7 +151,9 @@ def _build_charts(comparison: Comparison) -> Section:
     if not groups:
         return Section("charts", "Charts")
     number, group = max(groups, key=lambda entry: entry[1].base_windows + entry[1].new_windows)
-    heading = f"Charts: {words.title(group)}"
+    name = next((name for kind, name in models.list_names(group) if kind == "model"), "")
+    of_model = f" of {clip(printable(name), _NAME_WIDTH)}" if name else ""
+    heading = f"Charts{of_model}: {plural(group.base_windows, 'call')} in BASE, {group.new_windows:,} in NEW"
     return Section("charts", heading, (Picture(LEGEND), Picture(label_chart(number))))
 
 

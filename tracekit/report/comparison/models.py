@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tracekit.comparison.result import Comparison, Difference, Group, OneSided, Value
+from tracekit.comparison.result import Comparison, Difference, Group, GroupKind, OneSided, Value
 from tracekit.report.comparison.decision import SIGN, WITHIN, decide_length, list_lengths
 from tracekit.report.comparison.wording import ratio, span, value_text
 from tracekit.report.document.blocks import Block, Column, Table
@@ -13,9 +13,9 @@ from tracekit.text import clip, format_duration, printable
 HEADING = "Models"
 _NAME_WIDTH = 40
 _ALL_CALLS = "all calls"
-_COLUMNS = ("model", "calls", "engines", "p50", "difference", "interval", "result")
-_NUMBERS = ("calls", "p50", "difference", "interval")
-_RANKS = {"interval": 2, "engines": 1}
+_COLUMNS = ("model", "result", "calls", "engines", "p50", "difference")
+_NUMBERS = ("calls", "p50", "difference")
+_RANKS = {"engines": 1}
 _ABSENT = "–"
 
 
@@ -35,30 +35,33 @@ def _iter_shared(comparison: Comparison) -> Iterator[tuple[str, ...]]:
         if group is None:
             continue
         counts = f"{group.base_windows:,} → {group.new_windows:,}"
-        has_both = row.difference is not None
         yield (
             clip(printable(name), _NAME_WIDTH) or _ALL_CALLS,
+            describe_length_result(row, comparison.min_change),
             counts,
             _join_sides(*_describe_engines(group.rows)),
             _join_sides(_describe_length(row.base), _describe_length(row.new)),
-            ratio(row) if has_both else "",
-            span(row) if has_both and row.low is not None else "",
-            describe_length_result(row, comparison.min_change),
+            _describe_difference(row),
         )
+
+
+def _describe_difference(row: Difference) -> str:
+    """Return ``+19.3 % (-4.5 … +49.1 %)``."""
+    if row.difference is None:
+        return ""
+    return f"{ratio(row)} ({span(row)})" if row.low is not None else ratio(row)
 
 
 def _find_group(comparison: Comparison, name: str) -> Group | None:
     """Return the group of a model's calls; that of all calls without a name."""
     if not name:
         return comparison.groups[0]
-    return next(
-        (
-            group
-            for group in comparison.groups
-            if ("model", name) in {(group.kind, group.name), *((kind, same) for kind, same, _ in group.also)}
-        ),
-        None,
-    )
+    return next((group for group in comparison.groups if ("model", name) in list_names(group)), None)
+
+
+def list_names(group: Group) -> list[tuple[GroupKind, str]]:
+    """Return kind and name of a group and of those with exactly its calls."""
+    return [(group.kind, group.name), *((kind, name) for kind, name, _ in group.also)]
 
 
 def describe_length_result(row: Difference, min_change: float) -> str:
@@ -87,7 +90,11 @@ def _list_engines(shares: list[tuple[str, Value]]) -> str:
     present = [(name, value) for name, value in shares if value.highest]
     if len(present) == 1 and present[0][1].value == 1:
         return present[0][0]
-    return ", ".join(f"{value_text(value, 'share')} {name}" for name, value in present)
+    return ", ".join(f"{_format_share(value)} {name}" for name, value in present)
+
+
+def _format_share(value: Value) -> str:
+    return value_text(value, "share") if value.most is not None else f"{100 * (value.value or 0.0):.3g} %"
 
 
 def _describe_length(value: Value) -> str:
@@ -95,7 +102,10 @@ def _describe_length(value: Value) -> str:
 
 
 def _join_sides(base: str, new: str) -> str:
-    """Return ``25.9 ms → 30.9 ms``; what is the same on both sides once."""
+    """Return ``25.9 → 30.9 ms``; what is the same on both sides once."""
+    amount, _, unit = base.partition(" ")
+    if unit.isalpha() and new.endswith(f" {unit}") and base != new:
+        base = amount
     return base if base == new else f"{base or _ABSENT} → {new or _ABSENT}"
 
 
@@ -112,10 +122,9 @@ def _describe_one_sided(group: OneSided) -> tuple[str, ...]:
     count = f"{group.windows:,}"
     return (
         clip(printable(group.name), _NAME_WIDTH),
+        f"only in {group.side.upper()}",
         _join_sides(*((count, "") if group.side == "base" else ("", count))),
         _join_sides(*_describe_engines(group.rows)),
         _join_sides(*length),
         "",
-        "",
-        f"only in {group.side.upper()}",
     )

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.comparison.result import Comparison, Difference, ModelParts, PartChange
 from tracekit.report.comparison.decision import WITHIN, decide_length, list_changed_parts, list_lengths
-from tracekit.report.comparison.wording import amount, interval, value_text
+from tracekit.report.comparison.wording import interval
 from tracekit.report.document.blocks import Block, Column, Paragraph, Section, Table, make_sentence
-from tracekit.report.wording.budget import PART_WORDS
+from tracekit.report.wording.budget import PART_WORDS, format_difference
 from tracekit.text import clip, format_rounded, printable
 
 HEADING = "Parts of a call"
@@ -18,9 +18,9 @@ _MOST_IN_SENTENCE = 3
 _MOST_PARTS = 2
 _WHOLE = "whole call"
 _UNEXPLAINED = "time that the recordings do not explain"
-_NUMBERS = ("BASE", "NEW", "difference", "interval")
-_HEADER = ("part", *_NUMBERS, "basis", "result")
-_RESULTS = {"within the noise": "? may be chance", "too few to tell": "too few calls"}
+_NUMBERS = ("BASE", "NEW", "difference", "interval, ms")
+_HEADER = ("part", *_NUMBERS, "result", "basis")
+_RESULTS = {"within the noise": "? chance", "too few to tell": "too few calls"}
 _WORSE, _BETTER = "▲ longer", "▼ shorter"
 
 
@@ -70,12 +70,19 @@ def _describe_other_change(model: ModelParts, name: str, min_change: float) -> s
     if not largest:
         return ""
     listed = ", ".join(
-        f"{_name_part(part)} {value_text(row.base, row.unit)} → {value_text(row.new, row.unit)}"
+        f"{_name_part(part)} {_format_time(row.base.value)} → {_format_time(row.new.value)}"
         for part, row in ((change.part, change.row) for change in largest)
     )
     here = " in these recordings" if largest[0].row.tested == WITHIN else ""
     calls = f"{name}'s calls" if name else "calls"
     return f"The time of {calls} is divided otherwise{here}: {listed} on average."
+
+
+def _format_time(time_ns: float | None) -> str:
+    """Return ``27.5 ms``; "" where it is not known."""
+    if time_ns is None:
+        return ""
+    return format_rounded(round(time_ns)) if time_ns else "0"
 
 
 def _is_shown(row: Difference) -> bool:
@@ -87,7 +94,7 @@ def _name_part(part: BudgetPart) -> str:
 
 
 def _format_change(change: PartChange) -> str:
-    return amount(change.row.difference, "ns", signed=True)
+    return format_difference(round(change.row.difference or 0.0))
 
 
 # The tables ------------------------------------------------------------------------------------------------
@@ -110,7 +117,7 @@ def _iter_blocks(comparison: Comparison) -> Iterator[Block]:
             yield Paragraph(make_sentence(f"{name}: not comparable, {model.missing}"))
             continue
         rows = [
-            _build_cells(_WHOLE, model.whole),
+            _build_cells(_WHOLE, model.whole, is_whole=True),
             *(_build_cells(PART_WORDS[change.part].name, change.row) for change in model.parts),
         ]
         columns = (
@@ -120,8 +127,11 @@ def _iter_blocks(comparison: Comparison) -> Iterator[Block]:
         yield Table(tuple(columns), caption=name)
 
 
-def _build_cells(name: str, row: Difference) -> tuple[str, ...]:
-    if _is_shown(row):
+def _build_cells(name: str, row: Difference, is_whole: bool = False) -> tuple[str, ...]:
+    """Return a row; the outcome of the whole length is in the table of models."""
+    if is_whole:
+        result = ""
+    elif _is_shown(row):
         here = " here" if row.tested == WITHIN else ""
         result = f"{_WORSE if row.judgement.startswith('higher') else _BETTER}{here}"
     elif row.difference == 0:
@@ -131,10 +141,10 @@ def _build_cells(name: str, row: Difference) -> tuple[str, ...]:
     bases = {basis for side in (row.base, row.new) for basis in side.basis.split(" and ") if basis}
     return (
         name,
-        value_text(row.base, row.unit),
-        value_text(row.new, row.unit),
-        amount(row.difference, row.unit, signed=True),
+        _format_time(row.base.value),
+        _format_time(row.new.value),
+        format_difference(round(row.difference)) if row.difference else _format_time(row.difference),
         interval(row),
-        ", ".join(sorted(bases)),
         result,
+        ", ".join(sorted(bases)),
     )

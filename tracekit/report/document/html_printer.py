@@ -162,21 +162,23 @@ def _print_findings(block: Findings) -> Html:
 
 
 def _print_finding(entry: FindingEntry) -> Html:
-    """Return a finding; of a note only the title, the remainder is folded, so that it hides no warning."""
-    parts = [
-        tag("p", entry.cost, class_="cost") if entry.cost else None,
-        tag("p", entry.basis, class_="note") if entry.basis else None,
-        *(_print_step(step) for step in entry.next_steps[:1]),
-    ]
+    """Return a finding; of a note only the title, the remainder is folded, so that it hides no warning.
+
+    What became of it between two recordings stays below the title.
+    """
+    cost = tag("p", entry.cost, class_="cost") if entry.cost else None
+    basis = tag("p", entry.basis, class_="note") if entry.basis else None
+    steps = [_print_step(step) for step in entry.next_steps]
     folded = [
         tag("p", entry.detail) if entry.detail else None,
-        *(_print_step(step) for step in entry.next_steps[1:]),
+        *steps[1:],
         tag("p", tag("code", entry.kind), f": what it means and what it does not prove is in {entry.link}.")
         if entry.link
         else None,
     ]
-    if entry.severity == "info" and not entry.change:
-        parts, folded = [], [*parts, *folded]
+    parts = [cost, basis, *steps[:1]]
+    if entry.severity == "info":
+        parts, folded = ([basis], [cost, *steps[:1], *folded]) if entry.change else ([], [*parts, *folded])
     change = f"{entry.change}: " if entry.change else None
     sign = _print_gone() if entry.change == _GONE else print_severity(entry.severity)
     more = [tag("details", tag("summary", "More" if parts else "More and the next step"), *folded)]

@@ -20,7 +20,8 @@ from tracekit.report.html.elements import Html, join, tag
 
 _LENGTHS = {*RUN_METRICS, *(metric.name for metric in METRICS if metric.quantity == "length")}
 _P50 = "p50"
-_STEPS = (1.0, 2.0, 5.0, 10.0)
+_TOO_FEW = "too few to tell"
+_STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 _LEAST_EXTENT = 0.01
 _FAR = 4.0
 """A difference or an interval that reaches this many times as far as the middle one of a chart is cut."""
@@ -38,10 +39,11 @@ class _Chart:
     worse: str
     better: str
     has: Callable[[Difference], bool]
+    is_folded: bool = False
 
 
 LEGEND = (
-    "In the charts, a line is the 95 % interval of the difference, a filled dot a difference that is shown, a"
+    "A line is the 95 % interval of the difference (in brackets), a filled dot a difference that is shown, a"
     " hollow one a difference that may be chance. The band around 0 holds changes that count as none; a"
     " dashed line is a required limit, an arrow what goes on beyond the axis."
 )
@@ -56,20 +58,21 @@ _CHARTS = (
         lambda row: row.metric in _LENGTHS,
     ),
     _Chart(
-        "Work and waiting, NEW against BASE",
-        "less",
-        "more",
-        "more",
-        "less",
-        lambda row: row.metric not in _LENGTHS and row.unit != "share",
-    ),
-    _Chart(
         "Shares, NEW minus BASE in points",
         "smaller",
         "larger",
         "larger",
         "smaller",
         lambda row: row.unit == "share",
+    ),
+    _Chart(
+        "Work and waiting, NEW against BASE",
+        "less",
+        "more",
+        "more",
+        "less",
+        lambda row: row.metric not in _LENGTHS and row.unit != "share",
+        is_folded=True,
     ),
 )
 
@@ -108,7 +111,7 @@ def charts(
 def _place(
     group: Group, row: Difference, min_change: float, changes: Sequence[ChangeResult]
 ) -> _Place | None:
-    if row.difference is None:
+    if row.difference is None or row.judgement == _TOO_FEW:
         return None
     if row.unit == "share":
         return _Place(row, row.difference, row.low, row.high, _limits(group, row, changes), 0.0)
@@ -149,24 +152,31 @@ def _extent(places: Sequence[_Place]) -> float:
 def _figure(chart: _Chart, rows: Sequence[Difference], places: Sequence[_Place]) -> Html:
     extent = _extent(places)
     drawn = {place.row.metric for place in places}
-    absent = [row.metric for row in rows if row.metric not in drawn and row.difference is not None]
-    note = f" BASE has none of these, so no line is drawn: {', '.join(absent)}." if absent else None
+    absent = [row for row in rows if row.metric not in drawn and row.difference is not None]
+    few = [row.metric for row in absent if row.judgement == _TOO_FEW]
+    new = [row.metric for row in absent if row.judgement != _TOO_FEW]
+    note = "".join(
+        f" {reason}: {', '.join(metrics)}."
+        for reason, metrics in (("BASE has none of", new), ("Too few calls for an interval", few))
+        if metrics
+    )
     unit = "pts" if places[0].row.unit == "share" else "%"
     axis = tag(
         "p",
-        tag("span", f"◂ {chart.less} −{100 * extent:,.3g} {unit}"),
+        tag("span", f"−{100 * extent:,.3g} {unit}"),
         tag("span", "0"),
-        tag("span", f"+{100 * extent:,.3g} {unit} {chart.more} ▸"),
+        tag("span", f"+{100 * extent:,.3g} {unit}"),
         class_="forest-axis",
         aria_hidden="true",
     )
-    return tag(
+    figure = tag(
         "figure",
-        tag("figcaption", f"{chart.caption}: right of the middle is {chart.more}.", note),
+        tag("figcaption", f"{chart.caption}: left is {chart.less}, right is {chart.more}.", note),
         axis,
         tag("ul", *(_line(chart, place, extent) for place in places)),
         class_="forest",
     )
+    return tag("details", tag("summary", chart.caption), figure) if chart.is_folded else figure
 
 
 def _line(chart: _Chart, place: _Place, extent: float) -> Html:
@@ -175,7 +185,7 @@ def _line(chart: _Chart, place: _Place, extent: float) -> Html:
     beyond = _BEYOND if abs(place.point) > extent else ""
     parts = [f"{word}: {_describe_sides(place.row)}{100 * place.point:+,.1f} {unit}{beyond}"]
     if place.ends:
-        parts.append("95 % interval " + " … ".join(f"{100 * end:+,.1f}" for end in place.ends))
+        parts[0] += f" ({' … '.join(f'{100 * end:+,.1f}' for end in place.ends)})"
     parts += [f"limit {100 * limit:+,.3g} {unit}" for limit in place.limits]
     return tag(
         "li",
@@ -206,7 +216,7 @@ def _finding(chart: _Chart, row: Difference) -> tuple[str, str, str]:
         return "▼", f"{chart.better}{here}", "less"
     if not row.difference:
         return "=", "the same", "open"
-    return "○", row.judgement, "open"
+    return "○", "may be chance" if row.judgement == "within the noise" else row.judgement, "open"
 
 
 def _picture(place: _Place, extent: float, kind: str) -> Html:

@@ -54,7 +54,7 @@ function startWithoutTimes(sources, difference) {
 
 function showDifference(difference, engines, tooltip) {
   let palette = readPalette(engines);
-  const draw = createDifferenceFlame(document.getElementById("difference"), difference, { palette: () => palette, tooltip, announce: announceComparison });
+  const draw = createDifferenceFlame(document.querySelector("#difference > details"), difference, { palette: () => palette, tooltip, announce: announceComparison });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     palette = readPalette(engines);
     draw();
