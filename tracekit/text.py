@@ -138,6 +138,11 @@ def list_first(names: Sequence[str], limit: int) -> str:
     return f"{names_listed} and {len(names) - limit:,} more" if len(names) > limit else names_listed
 
 
+def join_words(words: Sequence[str]) -> str:
+    """Return ``a``, ``a and b`` or ``a, b and c``."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
 def align(
     header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool], indent: str = ""
 ) -> str:

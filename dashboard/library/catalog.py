@@ -233,11 +233,6 @@ class Catalog:
         rows = self._select_recordings(_ROW.deleted_us < to_microseconds(moment))
         return [recording.id for recording in rows]
 
-    def list_ids(self) -> set[str]:
-        """Return all ids, deleted or not."""
-        with self._reading() as connection:
-            return set(connection.execute(select(_ROW.id)).scalars())
-
     def change(
         self,
         recording_id: str,

@@ -17,8 +17,6 @@ from tracekit.model.columns import BoolArray, IntArray
 
 VARINT, BYTES = 0, 2
 """Wire types: an integer, or a length followed by that number of bytes."""
-_MAX_VARINT_BYTES = 10
-"""Bytes of the longest varint, that of 64 bits."""
 
 
 @dataclass(frozen=True)

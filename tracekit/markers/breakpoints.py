@@ -20,7 +20,6 @@ from tracekit.markers.expressions import remove_possessive_repetitions, to_posix
 from tracekit.model.vocabulary import Engine
 from tracekit.text import plural, printable
 
-ENGINES_WITH_BREAKPOINTS = (Engine.ANE, Engine.GPU, Engine.CPU, Engine.RUNTIME)
 REQUEST_RULES = ("ane.submit", "ane.client-evaluate", "ane.program-request", "ane.services-request")
 """Rules for functions that send a request to the Neural Engine; every request passes through each of them."""
 _PROGRAM = Path(__file__).with_name("lldb_program.py")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tracekit.record.plan import InstrumentPlan
+from tracekit.text import join_words
 from tracekit.xctrace.version import Version
 
 _EMPTY_CORE_ML = {(16, "F"): "Xcode 16.4", (17, "F"): "Xcode 26.5"}
@@ -54,7 +55,7 @@ def _predict_calls(names: frozenset[str], version: Version | None) -> ExpectedEv
     if "os_signpost" in names:
         parts.append("your app's own signposts")
     if parts:
-        return ExpectedEvidence("calls", f"exact, from {_join_with_and(parts)}")
+        return ExpectedEvidence("calls", f"exact, from {join_words(parts)}")
     if _has_sampling(names):
         return ExpectedEvidence("calls", "inferred from stacks: calls without a sample between them are one")
     return ExpectedEvidence("calls", "none", is_shown=False)
@@ -100,7 +101,3 @@ def _predict_power(names: frozenset[str], is_device: bool) -> tuple[ExpectedEvid
 
 def _has_sampling(names: frozenset[str]) -> bool:
     return bool(names & {"Time Profiler", "CPU Profiler", "CPU Counters", "Counters"})
-
-
-def _join_with_and(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

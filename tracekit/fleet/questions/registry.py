@@ -70,7 +70,7 @@ def ask(dataset: Dataset, name: str, values: Mapping[str, str]) -> DatasetAnswer
     parameters = _parse_parameters(question, values)
     with connect_tables(dataset) as connection:
         if missing := _find_empty_columns(connection, set(_list_needs(question))):
-            missing_columns = [f"{need}: {_describe_column(need)}" for need in sorted(missing)]
+            missing_columns = [f"{need}: {describe_column(need)}" for need in sorted(missing)]
             raise NotMeasurableError(
                 f"{dataset.path} cannot answer {name}: no recording has a value of", *missing_columns
             )
@@ -83,7 +83,8 @@ def _list_needs(question: Question) -> list[str]:
     return [f"{table}.{column}" for table, columns in question.needs.items() for column in columns]
 
 
-def _describe_column(need: str) -> str:
+def describe_column(need: str) -> str:
+    """Return the meaning of ``table.column``."""
     table, _, column = need.partition(".")
     return TABLES[table][column].meaning
 

@@ -14,7 +14,7 @@ from tracekit.report.analysis.extent import Extent
 from tracekit.report.document.blocks import Block, Column, Marks, Paragraph, Section, Table
 from tracekit.report.viewmodel.limits import Footnotes
 from tracekit.report.viewmodel.run_tables import MEANINGS, counter_table
-from tracekit.text import format_rounded
+from tracekit.text import format_rounded, join_words
 
 _MOST_EVENTS = 8
 _NOT_MEASURED = "not measured"
@@ -38,7 +38,7 @@ def build_engines(analysis: Analysis, _extent: Extent, notes: Footnotes) -> Sect
     if analysis.trace.has_timeline and (
         only_sampled := [entry.engine for entry in totals if entry.engine in _ONLY_SAMPLED]
     ):
-        names = " and ".join(only_sampled)
+        names = join_words(only_sampled)
         blocks.append(Paragraph(f"{_UNMEASURABLE}: only samples show {names}, which no table measures."))
     # The threads of a trace without times have a row for each phase.
     blocks += [] if analysis.thread_work is not None else _describe_preparing(analysis)

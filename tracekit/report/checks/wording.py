@@ -12,7 +12,7 @@ from tracekit.checks.results import CheckResult, MetricValue, WorstWindow
 from tracekit.comparison.cautions import THERMAL
 from tracekit.model.trace import Issue
 from tracekit.report.wording.findings import finding_text
-from tracekit.text import format_ms_or_us, format_percent, plural
+from tracekit.text import format_ms_or_us, format_percent, join_words, plural
 
 
 def requirement_text(result: CheckResult) -> str:
@@ -28,8 +28,7 @@ def sentence(results: Sequence[CheckResult]) -> str:
     parts = [f"{counts['failed']:,} failed"] if counts["failed"] else []
     parts += [f"{counts['open']:,} open"] if counts["open"] else []
     parts += [f"{counts['not measurable']:,} not measurable"] if counts["not measurable"] else []
-    parts = [", ".join(parts[:-1]), parts[-1]] if len(parts) > 2 else parts
-    return f"Of {plural(len(results), 'requirement')}, {' and '.join(parts)}; {counts['passed']:,} passed."
+    return f"Of {plural(len(results), 'requirement')}, {join_words(parts)}; {counts['passed']:,} passed."
 
 
 MOST_WARNINGS = 10

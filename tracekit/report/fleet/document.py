@@ -38,7 +38,7 @@ def build_meanings(answer: DatasetAnswer) -> Section:
 
 
 def _leave_out_common(columns: Sequence[Column]) -> Table | None:
-    """Return the columns whose values differ, below the values that all rows have; None without such."""
+    """Return the columns that differ below the values that all rows have; None without such values."""
     varies = [len(set(column.texts)) > 1 for column in columns]
     common = [
         f"{column.name}: {column.texts[0] or 'empty'}" for column in columns if len(set(column.texts)) == 1

@@ -6,8 +6,7 @@ import json
 from collections.abc import Sequence
 
 from tracekit.fleet.questions.question import Question
-from tracekit.fleet.questions.registry import Offer, iter_parameters
-from tracekit.fleet.schema import TABLES
+from tracekit.fleet.questions.registry import Offer, describe_column, iter_parameters
 from tracekit.text import escape_json, plural, printable, wrap
 
 
@@ -21,7 +20,7 @@ def offers_text(offers: Sequence[Offer], width: int) -> str:
         lines += ["", "No recording has what these need:"]
         for offer in lacking:
             lines += ["", f"{offer.question.name}  {offer.question.title}"]
-            lines += [wrap(f"{need}: {meaning(need)}", "    ", width) for need in offer.missing]
+            lines += [wrap(f"{need}: {describe_column(need)}", "    ", width) for need in offer.missing]
     return "\n".join(lines) + "\n"
 
 
@@ -34,12 +33,6 @@ def _describe_question(question: Question, width: int) -> list[str]:
     if filters := [name for name, default, _ in parameters if not default]:
         lines.append(wrap(f"filters: {', '.join(filters)}", "    ", width))
     return lines
-
-
-def meaning(need: str) -> str:
-    """Return the meaning of ``table.column``."""
-    table, _, column = need.partition(".")
-    return TABLES[table][column].meaning
 
 
 def offers_json(offers: Sequence[Offer]) -> str:

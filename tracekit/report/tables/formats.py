@@ -29,7 +29,6 @@ _TEXT_WIDTH = 60
 _BLOCK_ROWS = 4_096
 _ROW_GROUP_ROWS, _ROW_GROUP_FRAMES = 65_536, 4_000_000
 _MAX_INT64 = 2**63 - 1
-_NUMBER_KINDS = ("int", "float", "ints")
 _ENTITY_KINDS = ("thread", "process", "stack")
 """Columns that hold row numbers of the table's threads, processes or stacks; -1 is null."""
 

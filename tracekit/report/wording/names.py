@@ -22,6 +22,11 @@ def format_calls(name: str) -> str:
     return f"C{calls_of(name)[1:]}"
 
 
+def format_name_inside(name: str, is_named: bool) -> str:
+    """Return the name of a model inside a sentence: ``Net``; the function for calls without a model."""
+    return format_model_name(name, is_named).removeprefix("Calls of ") if name else "the model"
+
+
 def calls_of(name: str) -> str:
     """Return calls as the object of a sentence: ``calls of SpeechEncoder``, ``calls of predict()``."""
     return f"calls of {clip(printable(name), _NAME_WIDTH)}" if name else "calls of the model"

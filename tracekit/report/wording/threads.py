@@ -14,7 +14,7 @@ from tracekit.model.trace import TraceInfo
 from tracekit.model.vocabulary import Engine, Phase
 from tracekit.report.wording.findings.actions import NextStep, next_steps
 from tracekit.report.wording.names import ENGINE_NAMES
-from tracekit.text import clip, format_percent, format_thread, list_first, plural, printable
+from tracekit.text import clip, format_percent, format_thread, join_words, list_first, plural, printable
 
 _MOST_WORKS = 3
 _MOST_NAMES = 2
@@ -121,7 +121,7 @@ def _describe_pause(work: ThreadWork) -> str:
             f"{count}{of}{'was' if entry.samples == 1 else 'were'} {doing(entry)}{_describe_frame(entry)}"
         )
     return (
-        f"In this pause {_join_parts([*parts, *_list_other_work(works, 'thread')])}{_describe_process(work)}"
+        f"In this pause {join_words([*parts, *_list_other_work(works, 'thread')])}{_describe_process(work)}"
     )
 
 
@@ -146,7 +146,7 @@ def _describe_counts(work: ThreadWork) -> str:
     threads = f"{'the only thread' if work.count == 1 else f'{work.count:,} threads'} {joint} {owner}"
     if not work.has_separate_threads:
         threads = f"{owner} ({_UNSEPARATED})"
-    work_text = _join_parts([*parts, *_list_other_work(works, work.noun)])
+    work_text = join_words([*parts, *_list_other_work(works, work.noun)])
     return f"Of {plural(samples, work.noun)} of {threads}, {work_text}{_describe_process(work)}"
 
 
@@ -286,10 +286,6 @@ def _shorten_symbol(frame: DecidingFrame) -> str:
     if not has_symbol(frame.symbol):
         return f"{printable(frame.binary) or 'an unknown binary'}, no symbol"
     return printable(shorten(frame.symbol, _SYMBOL_WIDTH))
-
-
-def _join_parts(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 THREADS_HEADER = ("process", "thread", "samples", "share", "engine", "phase", "doing", "decided by", "rule")

@@ -11,7 +11,7 @@ from tracekit.analysis.findings.contention import (
 from tracekit.analysis.findings.finding import Finding
 from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
 from tracekit.report.wording.names import calls_of, engine_name, format_model_name
-from tracekit.text import clip, format_duration, printable
+from tracekit.text import clip, format_duration, join_words, printable
 
 _NAME_WIDTH = 40
 
@@ -38,7 +38,7 @@ def _write_gpu_sharing(finding: Finding[SharingNumbers]) -> Sentences:
     others = [name or "another process" for name, is_own in numbers["users"] if not is_own]
     work = ["this app's drawing"] if drawing else []
     work += [clip(printable(name), _NAME_WIDTH) for name in dict.fromkeys(others)]
-    title = f"The GPU also worked for {_join_names(work)} during {_write_share(finding)}."
+    title = f"The GPU also worked for {join_words(work)} during {_write_share(finding)}."
     return Sentences(title, _write_cost(finding))
 
 
@@ -72,12 +72,7 @@ def _write_cost(finding: Finding[SharingNumbers]) -> str:
 def _list_users(finding: Finding[SharingNumbers]) -> str:
     names = dict.fromkeys(clip(printable(name), _NAME_WIDTH) for name, _ in finding.numbers["users"] if name)
     more = finding.numbers["more_users"]
-    return _join_names([*names, *([f"{more:,} more"] if more else [])])
-
-
-def _join_names(names: list[str]) -> str:
-    """Return ``A``, ``A and B``, ``A, B and C``."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return join_words([*names, *([f"{more:,} more"] if more else [])])
 
 
 def _write_share(finding: Finding[SharingNumbers]) -> str:

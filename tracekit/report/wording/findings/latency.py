@@ -15,7 +15,7 @@ from tracekit.analysis.findings.latency import (
 )
 from tracekit.report.wording.findings.coincidences import join_changes, write_coincidences
 from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
-from tracekit.report.wording.names import format_model_name, format_ordinal
+from tracekit.report.wording.names import format_name_inside, format_ordinal
 from tracekit.text import clip, format_duration, plural, printable
 
 _NAME_WIDTH = 40
@@ -104,13 +104,7 @@ def _list_differences(finding: Finding[GroupNumbers]) -> list[str]:
 
 
 def _name_model(finding: Finding[Any]) -> str:
-    """Return the name of a model inside a sentence; the function for calls without a model."""
-    name = finding.model
-    return (
-        format_model_name(name, finding.numbers["is_named"]).removeprefix("Calls of ")
-        if name
-        else "the model"
-    )
+    return format_name_inside(finding.model, finding.numbers["is_named"])
 
 
 SENTENCES = dict(

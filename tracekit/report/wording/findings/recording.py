@@ -27,9 +27,9 @@ from tracekit.analysis.findings.recording_limits import (
     LossNumbers,
 )
 from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
-from tracekit.report.wording.names import engine_name, format_model_name
+from tracekit.report.wording.names import engine_name, format_name_inside
 from tracekit.report.wording.symbols import format_binary
-from tracekit.text import clip, format_duration, plural, printable
+from tracekit.text import clip, format_duration, join_words, plural, printable
 
 _NAME_WIDTH = 60
 _MESSAGE_WIDTH = 240
@@ -150,10 +150,10 @@ def _write_no_engine(finding: Finding[NoEngineNumbers]) -> Sentences:
 
 def _list_models(models: Sequence[tuple[str, bool]], count: int) -> str:
     """Return ``Net, Encoder and 4 more models``; calls without a model's name keep their own."""
-    names = [_name_model(name, is_named) for name, is_named in models]
+    names = [format_name_inside(name, is_named) for name, is_named in models]
     if count > len(names):
         return f"{', '.join(names)} and {plural(count - len(names), 'more model')}"
-    return _join_names(names)
+    return join_words(names)
 
 
 def _write_no_symbols(finding: Finding[NoSymbolsNumbers]) -> Sentences:
@@ -183,7 +183,7 @@ def _write_too_few_calls(finding: Finding[FewCallsNumbers]) -> Sentences:
     numbers = finding.numbers
     needed = numbers["needed"]
     names = [
-        f"{_name_model(name, is_named)} ({plural(count, 'call')})"
+        f"{format_name_inside(name, is_named)} ({plural(count, 'call')})"
         for name, is_named, count in numbers["models"]
     ]
     by_figure = {
@@ -221,7 +221,7 @@ def _write_coarse_sampling(finding: Finding[CoarseNumbers]) -> Sentences:
     numbers = finding.numbers
     period = format_duration(numbers["period_ns"])
     listed = ", ".join(
-        f"{_name_model(name, is_named)} ({format_duration(length_ns)} per call)"
+        f"{format_name_inside(name, is_named)} ({format_duration(length_ns)} per call)"
         for name, is_named, length_ns in numbers["models"]
     )
     more = numbers["model_count"] - len(numbers["models"])
@@ -245,17 +245,8 @@ def _write_missing_instruments(finding: Finding[InstrumentNumbers]) -> Sentences
         limits.append(f"the work of {engines} is not measured")
     names = [entry.name for entry in numbers["missing"]]
     instruments = "instrument is" if len(names) == 1 else "instruments are"
-    title = f"The {_join_names(names)} {instruments} missing here: {'; '.join(limits)}."
+    title = f"The {join_words(names)} {instruments} missing here: {'; '.join(limits)}."
     return Sentences(title, detail=_write_missing(numbers["missing"]))
-
-
-def _join_names(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _name_model(name: str, is_named: bool) -> str:
-    """Return the name of a model inside a sentence: ``Net``; the function for calls without a model."""
-    return format_model_name(name, is_named).removeprefix("Calls of ") if name else "the model"
 
 
 SENTENCES = dict(
