@@ -36,7 +36,7 @@ def test_a_gap_in_each_call() -> None:
     assert finding.lost_ns == pytest.approx(5 * 10 * MS, rel=0.01)
     text = finding_text(finding, waiting_calls(busy=6).trace.info)
     assert text.title == (
-        "In calls of Net, nothing works for 10.0 ms of 20.0 ms: no engine, and no thread of the app."
+        "Calls of Net idle for 10.0 ms of 20.0 ms (median): no engine and no thread of the app runs."
     )
     assert text.lost == "Costs 50.0 ms over 5 calls."
     assert text.next_steps[0].command.startswith("tracekit record --app APP --template 'System Trace'")
