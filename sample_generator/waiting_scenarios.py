@@ -74,7 +74,7 @@ def waiting_app_ios27() -> Files:
     for kind in ("allocations", "conversions", "work-beside-calls"):
         recording.shows(kind, "Segmenter")
     recording.shows("engine-contention", "Segmenter", first_call=_SHARED[0])
-    recording.shows("gaps-in-calls", "Tagger", first_call=11)
+    recording.shows("gaps-in-calls", "Tagger", first_call=10)
     recording.shows("load-per-call", "Tagger", first_call=10)
     recording.shows("main-thread-blocked", "Classifier", first_call=16)
 

@@ -51,7 +51,7 @@ def found(analysis: Analysis) -> list[Finding]:
 def test_the_app_computes_longer_than_the_model() -> None:
     analysis = calls_after((PREPARE, 12), (DECODE, 3))
     (finding,) = found(analysis)
-    assert (finding.kind, finding.severity, finding.lost_ns) == ("work-beside-calls", "warning", None)
+    assert (finding.kind, finding.severity, finding.lost_ns) == ("work-beside-calls", "warning", 75 * MS)
     text = finding_text(finding, analysis.trace.info)
     assert text.title == (
         "Between calls of Net, the app computes longer than the calls take: 15.0 ms against 10.0 ms."
@@ -88,7 +88,7 @@ def test_conversions_before_each_call() -> None:
         "Images or arrays are converted again and again between calls of Net: 3.00 ms per call, most in"
         " CGContextDrawImage."
     )
-    assert text.cost == "That is 30 % of the length of a call (seen before 5 of 5 calls, sampled)."
+    assert text.cost == "Per call, it is 30 % of its length (seen before 5 of 5 calls, sampled)."
 
 
 def test_allocations_before_each_call() -> None:

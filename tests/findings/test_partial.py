@@ -82,7 +82,7 @@ def test_pieces_without_names_are_cut_where_another_engine_works_in_the_call() -
 
 def test_a_part_on_the_cpu_before_the_only_piece() -> None:
     finding, text = only(calls_of([(8, 18, FIRST)], on_cpu=[1, 2, 3, 4, 5]))
-    assert (finding.severity, finding.confidence, finding.lost_ns) == ("warning", "likely", None)
+    assert (finding.severity, finding.confidence, finding.lost_ns) == ("warning", "likely", 4 * 5 * MS)
     assert text.title == "Net runs in part on the CPU in every call on the Neural Engine."
     assert text.cost == "The CPU worked 5.00 ms per call (25 % of it, sampled) in BNNSFilterApply."
     assert text.next_steps[1].command == "tracekit check literal --forbid 'CPU in Net'"

@@ -149,7 +149,12 @@ FINDING_COLUMNS: FrameColumns[_Objects] = FrameColumns(
                 lambda row: row[0].model or None,
             ),
             ("title", "str", "what happened, in a sentence", lambda row: row[1].title),
-            ("cost", "str", "the numbers; missing without any", lambda row: row[1].cost or None),
+            (
+                "cost",
+                "str",
+                "the time lost and the numbers; missing without any",
+                lambda row: row[1].whole_cost or None,
+            ),
             ("detail", "str", "what else is known of it", lambda row: row[1].detail or None),
             ("known_by", "str", "the tables on which it rests", lambda row: row[1].basis or None),
             (

@@ -250,7 +250,7 @@ class _Beside:
             windows=gaps.windows(between),
             start_ns=int(calls.ends[between.before[seen]].min()),
             end_ns=int(calls.starts[between.after[seen]].max()),
-            lost_ns=total_ns if kind is LOAD_PER_CALL else None,
+            lost_ns=total_ns,
             numbers=numbers,
             support=(Support("table", calls.trace.samples_source, where, samples),) if symbol else (),
             actions=_ACTIONS[kind],

@@ -10,6 +10,7 @@ from typing import TypedDict
 import numpy as np
 import numpy.typing as npt
 
+from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.analysis.engines.codes import group_codes, group_positions, sum_by_code
 from tracekit.analysis.findings.coincidences import Events, collect_events
 from tracekit.analysis.findings.finding import WindowRanges
@@ -253,6 +254,10 @@ class Calls:
                 reach += np.maximum(self.work[other].busy_ns, self.work[other].sampled_ns)
         marked: BoolArray = ~self.serves(engine) & (_DOMINATES * reach >= self.lengths) & (self.served > 0)
         return marked
+
+    def sum_part(self, part: BudgetPart, rows: IntArray) -> int:
+        """Return the time that a part of the budgets has in some calls."""
+        return sum(self.analysis.budget.sums.sum_part(part)[rows].tolist())
 
     def describe(self, rows: IntArray, model: ModelCalls | None) -> Subject:
         """Return the calls of a ``Finding``, in order of time; without a model, they are of several."""

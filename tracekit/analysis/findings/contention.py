@@ -22,6 +22,7 @@ from tracekit.analysis.findings.lengths import (
     compute_typical_length,
     hold_length,
     measure_extra_length,
+    sum_extra_length,
 )
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import GPU_INTERVALS
@@ -181,7 +182,7 @@ def _make_finding(
         confidence="certain" if numbers["are_processes_known"] and not sharing.extra_ns else "likely",
         basis=Basis.MEASURED,
         **calls.locate(rows, model),
-        lost_ns=len(rows) * sharing.extra_ns or None,
+        lost_ns=sum_extra_length(calls, rows, sharing.without) or None,
         numbers=numbers,
         support=(Support("table", table, "work for others in these calls", touched),),
         actions=(

@@ -7,6 +7,7 @@ from typing import TypedDict
 
 import numpy as np
 
+from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.analysis.engines.codes import is_phase, sum_by_code
 from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, CallWork, ModelCalls
@@ -71,7 +72,8 @@ def _is_whole(calls: Calls) -> BoolArray:
 
 
 def _make_finding(calls: Calls, model: ModelCalls, rows: IntArray, copies: CallWork) -> Finding[CopyNumbers]:
-    copied, length = int(copies.sampled_ns[rows].sum()), int(calls.lengths[rows].sum())
+    # While an engine works, a copy costs nothing: only its part of the budget does.
+    copied, length = calls.sum_part(BudgetPart.COPY, rows), int(calls.lengths[rows].sum())
     frame = _find_frame(calls, rows)
     numbers: CopyNumbers = {
         "is_named": model.is_named,
@@ -89,7 +91,7 @@ def _make_finding(calls: Calls, model: ModelCalls, rows: IntArray, copies: CallW
         confidence="likely",
         basis=Basis.SAMPLED,
         **calls.locate(rows, model),
-        lost_ns=copied,
+        lost_ns=copied or None,
         numbers=numbers,
         support=(frame,) if frame else (),
         actions=(Action("model-format"), Action("flame-graph")),

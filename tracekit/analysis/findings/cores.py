@@ -12,7 +12,12 @@ from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.findings.finding import Finding, Support
 from tracekit.analysis.findings.kind import Kind, Need
-from tracekit.analysis.findings.lengths import compute_typical_length, hold_length, measure_extra_length
+from tracekit.analysis.findings.lengths import (
+    compute_typical_length,
+    hold_length,
+    measure_extra_length,
+    sum_extra_length,
+)
 from tracekit.model.columns import IntArray
 from tracekit.model.vocabulary import Basis, Engine, Phase
 
@@ -81,7 +86,7 @@ def find_efficiency_cores(calls: Calls) -> Iterator[Finding[CoreNumbers]]:
             confidence="likely",
             basis=Basis.SAMPLED,
             **calls.locate(slow_rows, model),
-            lost_ns=len(slow_rows) * extra_ns or None,
+            lost_ns=sum_extra_length(calls, slow_rows, fast_rows) or None,
             numbers=numbers,
             support=(Support("table", calls.trace.samples_source, "inference on efficiency cores", on_slow),),
             actions=(

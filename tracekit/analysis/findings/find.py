@@ -85,11 +85,10 @@ _SEVERITIES = ("error", "warning", "info")
 
 
 def find(calls: Calls) -> tuple[Finding[Any], ...]:
-    """Return the findings of an analysis, those that cost most first.
+    """Return the findings of an analysis: errors, as results may be wrong; then warnings; then notes.
 
-    Errors come first: results may be wrong. Then what lost most time; then what has no known cost, by
-    severity. At most ``MOST_PER_KIND`` of a kind are kept, and the finding ``more-findings`` counts the
-    others.
+    Of each of these, what lost most time comes first, and what has no known cost last. At most
+    ``MOST_PER_KIND`` of a kind are kept, and the finding ``more-findings`` counts the others.
     """
     ranked = sorted((finding for detector in DETECTORS for finding in detector(calls)), key=_rank)
     seen: Counter[str] = Counter()
@@ -122,12 +121,11 @@ def _add_selection(finding: Finding[Any], selection: Selection) -> Finding[Any]:
     return replace(finding, actions=tuple(actions))
 
 
-def _rank(finding: Finding[Any]) -> tuple[bool, bool, int, int, str, str, int, int]:
+def _rank(finding: Finding[Any]) -> tuple[int, bool, int, str, str, int, int]:
     return (
-        finding.severity != "error",
+        _SEVERITIES.index(finding.severity),
         finding.lost_ns is None,
         -(finding.lost_ns or 0),
-        _SEVERITIES.index(finding.severity),
         finding.kind,
         finding.model,
         finding.pid,

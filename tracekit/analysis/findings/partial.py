@@ -10,6 +10,7 @@ from typing import NotRequired, TypedDict
 
 import numpy as np
 
+from tracekit.analysis.budget.parts import EXECUTING
 from tracekit.analysis.engines.codes import is_engine, is_phase, sum_by_code
 from tracekit.analysis.engines.submissions import SEPARATOR
 from tracekit.analysis.findings.action import Action
@@ -17,6 +18,7 @@ from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Finding, Support
 from tracekit.analysis.findings.frames import find_leading_frame
 from tracekit.analysis.findings.kind import Kind, Need
+from tracekit.analysis.findings.lengths import sum_extra_length
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import SERVING, Basis, Engine, Phase
 
@@ -258,12 +260,16 @@ def _find_shared(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding[Part
         "frame": frame,
         "part_basis": Basis.MEASURED if is_measured else Basis.SAMPLED,
     }
+    whole = used[~parts.is_shared[engine][used]]
+    # Without a call that is on the engine alone, the other engine's part is what it takes.
+    lost = sum_extra_length(calls, rows, whole) if len(whole) else calls.sum_part(EXECUTING[other], rows)
     return Finding(
         kind=PARTLY_ON_ENGINE,
         severity="warning" if _MUCH_ELSEWHERE * total >= length else "info",
         confidence="likely",
         basis=Basis.MEASURED if is_measured else Basis.SAMPLED,
         **calls.locate(rows, model),
+        lost_ns=lost or None,
         numbers=numbers,
         support=(frame,) if frame else (),
         actions=(

@@ -15,7 +15,7 @@ from tracekit.analysis.findings.calls import FEWEST_SAMPLED, Calls, ModelCalls
 from tracekit.analysis.findings.coincidences import Change, list_changes
 from tracekit.analysis.findings.finding import Confidence, Finding, Support, WindowRanges
 from tracekit.analysis.findings.kind import Kind, Need
-from tracekit.analysis.findings.lengths import compute_typical_length, measure_extra_length
+from tracekit.analysis.findings.lengths import compute_typical_length, measure_extra_length, sum_extra_length
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import Basis, Engine
 
@@ -165,7 +165,6 @@ def _make_finding(calls: Calls, placement: _Placement) -> Finding[PlacementNumbe
         ),
         "is_named": model.is_named,
     }
-    is_loss = numbers["is_slower"] and not is_late
     return Finding(
         kind=kind,
         severity="info" if is_late or numbers["is_faster"] else "warning",
@@ -176,7 +175,7 @@ def _make_finding(calls: Calls, placement: _Placement) -> Finding[PlacementNumbe
         windows=WindowRanges.of(away),
         start_ns=int(calls.starts[first_away]),
         end_ns=int(calls.ends[away[-1]]),
-        lost_ns=len(away) * (numbers["after_ns"] - numbers["before_ns"]) if is_loss else None,
+        lost_ns=(None if is_late else sum_extra_length(calls, away, rows[is_served])) or None,
         numbers=numbers,
         support=_collect_support(calls, placement, away),
         actions=(

@@ -61,9 +61,9 @@ class InstrumentNumbers(TypedDict):
     engines: tuple[Engine, ...]
 
 
-ROWS_LOST = Kind[LossNumbers]("rows-lost", about="recording")
+ROWS_LOST = Kind[LossNumbers]("rows-lost", about="limit")
 TOO_FEW_CALLS = Kind[FewCallsNumbers]("too-few-calls", Need.TIMES, "limit")
-SAMPLING_TOO_COARSE = Kind[CoarseNumbers]("sampling-too-coarse", Need.TIMES, "recording")
+SAMPLING_TOO_COARSE = Kind[CoarseNumbers]("sampling-too-coarse", Need.TIMES, "limit")
 INSTRUMENTS_MISSING = Kind[InstrumentNumbers]("instruments-missing", Need.TIMES, "limit")
 
 _COARSE_PERIODS = 5

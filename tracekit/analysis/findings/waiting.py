@@ -7,8 +7,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from tracekit.analysis.engines.busy import is_work
-from tracekit.analysis.engines.interval_sets import IntervalSet, merge_sets
+from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Finding, Support
@@ -22,7 +21,7 @@ from tracekit.model.vocabulary import ENGINE_CODE, SERVING, Basis, Engine
 
 
 class GapNumbers(TypedDict):
-    """The time inside the ``counted`` calls in which nothing works."""
+    """The idle time of the typical call; ``counted`` calls have any."""
 
     is_named: bool
     calls: int
@@ -54,74 +53,36 @@ FRAME_NS = 16_666_667
 
 
 def find_gaps_in_calls(calls: Calls) -> Iterator[Finding[GapNumbers]]:
-    """Yield a finding per model in whose calls no engine and no thread of the app works for a while."""
-    idle = calls.analysis.times["idle_ns"]
-    if not calls.is_timed or not len(idle) or idle.isna().all():
-        return
-    idle_ns = idle.fillna(0).to_numpy(np.int64)
-    is_candidate = _is_idle_known(calls) & ~idle.isna().to_numpy(bool)
+    """Yield a finding per model in whose calls no engine and no thread of the app works for a while.
+
+    The typical call is one that no other overlaps; the cost is the idle time of all calls, by their budgets.
+    """
+    idle_ns = calls.analysis.times["idle_ns"].fillna(0).to_numpy(np.int64)
+    windows = calls.analysis.window_rows
+    is_candidate = windows["alone"].to_numpy(bool) & ~calls.first & (calls.served > 0)
     is_long = is_candidate & (idle_ns >= _SHARE * calls.lengths) & (idle_ns > 0)
-    computing: dict[int, IntervalSet] = {}
+    if not calls.is_timed or not is_long.any():
+        return
+    period_ns = sampling_period_ns(calls.trace)
+    waited_ns = calls.analysis.budget.sums.sum_part(BudgetPart.IDLE)
     for model in calls.iter_models(is_long, _FEWEST):
         rows = model.rows[is_candidate[model.rows]]
-        if model.pid not in computing:
-            computing[model.pid] = _collect_computing(calls, model.pid)
-        waited_ns = _measure_waiting(calls, model, rows, computing[model.pid])
-        typical, length = calls.median(waited_ns), calls.median(calls.lengths[rows])
-        if typical and typical >= _SHARE * length:
-            yield _make_gap(calls, model, rows, waited_ns, typical, length)
-
-
-def _is_idle_known(calls: Calls) -> BoolArray:
-    """Mark warm calls that no other call overlaps, and in which every engine that served is measured.
-
-    An engine without a table may have worked unseen. Windows from an engine's own table have no host part.
-    """
-    windows = calls.analysis.window_rows
-    marked: BoolArray = windows["alone"].to_numpy(bool) & ~calls.first
-    marked &= (calls.served > 0) & ~windows["source"].isin(ANE_TABLES).to_numpy(bool)
-    for engine in SERVING:
-        if engine is not Engine.CPU and not calls.is_measured(engine):
-            marked &= ~calls.serves(engine)
-    return marked & (calls.analysis.members.counts > 0)
-
-
-def _collect_computing(calls: Calls, pid: int) -> IntervalSet:
-    """Return when any thread of a process was sampled: one may compute for a call without showing it."""
-    trace = calls.trace
-    is_own = calls.analysis.labels.pid == pid if pid >= 0 else np.ones(len(trace.samples), bool)
-    starts = trace.samples["time_ns"].to_numpy(np.int64)[is_own]
-    return IntervalSet.of(starts, starts + trace.weights[is_own])
-
-
-def _measure_waiting(calls: Calls, model: ModelCalls, rows: IntArray, computing: IntervalSet) -> IntArray:
-    """Return the time in each call in which certainly nothing worked.
-
-    A sample stands for a period from its moment on, so before and after each interval of an engine up to a
-    period may be missing. While the engine worked for another process, the call waited for it: that is
-    contention.
-    """
-    measured = calls.analysis.measured
-    scope = measured.scope(model.pid, model.model)
-    working = merge_sets([measured.spans(scope, key) for key in measured.keys if is_work(key)])
-    starts, ends = calls.starts[rows], calls.ends[rows]
-    busy = merge_sets([working, computing, measured.other_process, measured.contested]).within(starts, ends)
-    unresolved = (working.count(starts, ends) + 1) * sampling_period_ns(calls.trace)
-    waited: IntArray = np.maximum(ends - starts - busy - unresolved, 0)
-    return waited
+        typical, length = calls.median(waited_ns[rows]), calls.median(calls.lengths[rows])
+        # Samples resolve no edge of a gap closer than a period.
+        if typical - 2 * period_ns >= _SHARE * length:
+            yield _make_gap(calls, model, model.rows[waited_ns[model.rows] > 0], typical, length)
 
 
 def _make_gap(
-    calls: Calls, model: ModelCalls, rows: IntArray, waited_ns: IntArray, typical_ns: int, length_ns: int
+    calls: Calls, model: ModelCalls, with_gap: IntArray, typical_ns: int, length_ns: int
 ) -> Finding[GapNumbers]:
-    with_gap = rows[waited_ns > 0]
     numbers: GapNumbers = {
         "is_named": model.is_named,
         "calls": len(model.rows),
-        "counted": len(rows),
+        "counted": len(with_gap),
         "gap_ns": typical_ns,
         "length_ns": length_ns,
-        "engines": tuple(engine for engine in SERVING if calls.serves(engine)[rows].any()),
+        "engines": tuple(engine for engine in SERVING if calls.serves(engine)[with_gap].any()),
     }
     tables = ", ".join(sorted(set(calls.analysis.measured.sources.values())))
     return Finding(
@@ -130,7 +91,7 @@ def _make_gap(
         confidence="likely",
         basis=Basis.INFERRED,
         **calls.locate(with_gap, model),
-        lost_ns=int(waited_ns.sum()),
+        lost_ns=calls.sum_part(BudgetPart.IDLE, with_gap),
         numbers=numbers,
         support=(
             Support("table", tables, "no interval in the gaps"),
@@ -171,6 +132,7 @@ def find_main_thread_blocked(calls: Calls) -> Iterator[Finding[BlockedNumbers]]:
             confidence="certain",
             basis=Basis(str(calls.analysis.window_rows["basis"].iloc[longest])),
             **calls.locate(rows, model),
+            lost_ns=sum((calls.lengths[rows] - FRAME_NS).tolist()),
             numbers=numbers,
             support=(Support("table", calls.trace.samples_source, "the main thread inside the calls"),),
             actions=(Action("off-main-thread"), hold_length(model, "max", FRAME_NS)),

@@ -82,7 +82,9 @@ def _build_findings(analysis: Analysis, extent: Extent, _notes: Footnotes) -> Se
         return Section("findings", "Findings", (Paragraph(NOTHING_FOUND),), is_empty=True)
     entries = tuple(describe_finding(analysis, number, extent) for number in numbers[: extent.most_findings])
     block = Findings(entries, len(numbers) - len(entries))
-    return Section("findings", "Findings", (block,), about="what costs most comes first")
+    return Section(
+        "findings", "Findings", (block,), about="errors, warnings, notes: of each, what costs most first"
+    )
 
 
 def describe_finding(analysis: Analysis, number: int, extent: Extent) -> FindingEntry:
@@ -91,8 +93,9 @@ def describe_finding(analysis: Analysis, number: int, extent: Extent) -> Finding
     text = finding_text(finding, analysis.trace.info)
     headline = "" if extent.is_verbose else wording.headline(analysis.answer)
     is_short = finding.severity == "info" and not extent.is_verbose
-    parts = (text.cost, "", "") if is_short else (text.cost, text.basis, text.detail)
-    cost, basis, detail = ("" if part in headline else part for part in parts)
+    numbers = "" if text.cost in headline else text.cost
+    cost = " ".join(filter(None, (text.lost, numbers)))
+    basis, detail = ("", "") if is_short else (text.basis, text.detail)
     steps = text.next_steps[:1] if is_short else text.next_steps
     return FindingEntry(
         text.title, finding.severity, cost, basis, detail, steps, finding.kind, text.link, number

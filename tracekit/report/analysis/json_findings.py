@@ -68,7 +68,7 @@ def _document(finding: Finding[Any], info: TraceInfo) -> dict[str, Any]:
         "numbers": _plain(finding.numbers),
         "support": [asdict(entry) for entry in finding.support],
         "title": text.title,
-        "cost": text.cost or None,
+        "cost": text.whole_cost or None,
         "detail": text.detail or None,
         "known_by": text.basis or None,
         "next": [{"text": step.text, "command": step.command or None} for step in text.next_steps],

@@ -67,7 +67,7 @@ def _findings(results: Sequence[CheckResult], recordings: Sequence[Analysis]) ->
     ]
     for finding, info in grave[:MOST_WARNINGS]:
         text = finding_text(finding, info)
-        message = " ".join(filter(None, (text.title, text.cost, _advice(text))))
+        message = " ".join(filter(None, (text.title, text.whole_cost, _advice(text))))
         yield f"::{finding.severity} title={_property(f'finding: {finding.kind}')}::{_data(message)}"
     if more := len(grave) - MOST_WARNINGS if len(grave) > MOST_WARNINGS else 0:
         yield f"::notice title=findings::{_data(f'… and {more:,} more: tracekit analyze lists them')}"

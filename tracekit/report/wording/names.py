@@ -13,8 +13,13 @@ def format_model_name(name: str, is_named: bool) -> str:
     """Return the subject of a sentence about some calls: ``SpeechEncoder``, or ``Calls of predict()``."""
     if not name:
         return "The model"
-    short_name = clip(printable(name), _NAME_WIDTH)
+    short_name = shorten_model_name(name)
     return short_name if is_named else f"Calls of {short_name}"
+
+
+def shorten_model_name(name: str) -> str:
+    """Return a recording's name for a model, printable, and cut where it is long."""
+    return clip(printable(name), _NAME_WIDTH)
 
 
 def format_calls(name: str) -> str:
@@ -29,7 +34,7 @@ def format_name_inside(name: str, is_named: bool) -> str:
 
 def calls_of(name: str) -> str:
     """Return calls as the object of a sentence: ``calls of SpeechEncoder``, ``calls of predict()``."""
-    return f"calls of {clip(printable(name), _NAME_WIDTH)}" if name else "calls of the model"
+    return f"calls of {shorten_model_name(name)}" if name else "calls of the model"
 
 
 def engine_name(engine: str) -> str:

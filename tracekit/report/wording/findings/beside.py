@@ -46,7 +46,7 @@ def _write_repeated(finding: Finding[BetweenNumbers], event: str) -> Sentences:
     title = f"{event} again and again between {calls_of(finding.model)}: {mean} per call, most in {symbol}."
     share = numbers["mean_ns"] / max(numbers["length_ns"], 1)
     seen = f"seen before {numbers['seen']:,} of {plural(numbers['gaps'], 'call')}"
-    return Sentences(title, f"That is {format_percent(share)} of the length of a call ({seen}, sampled).")
+    return Sentences(title, f"Per call, it is {format_percent(share)} of its length ({seen}, sampled).")
 
 
 def _write_loads(finding: Finding[BetweenNumbers]) -> Sentences:

@@ -27,6 +27,7 @@ from tracekit.report.wording.findings import (
     waiting,
 )
 from tracekit.report.wording.findings.actions import NextStep, next_steps
+from tracekit.report.wording.findings.cost import write_cost
 from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
 from tracekit.text import clip, plural, printable
 
@@ -39,16 +40,23 @@ DOCUMENTATION = "docs/findings.md"
 class FindingText:
     """A finding in words: ``title`` is one sentence, ``cost`` the numbers, ``detail`` what else is known.
 
+    ``lost`` is the time lost in the same phrase for all kinds, or why it is not known.
     ``basis`` says how it is known; ``next_steps`` have a command each where there is one. ``link`` is the
     place of its kind in the documentation.
     """
 
     title: str
+    lost: str
     cost: str
     detail: str
     basis: str
     next_steps: tuple[NextStep, ...]
     link: str
+
+    @property
+    def whole_cost(self) -> str:
+        """The time lost with the numbers."""
+        return " ".join(filter(None, (self.lost, self.cost)))
 
 
 def _write_more_findings(finding: Finding[MoreNumbers]) -> Sentences:
@@ -85,6 +93,7 @@ def finding_text(finding: Finding[Any], info: TraceInfo) -> FindingText:
     sentences = SENTENCES[finding.kind](finding)
     return FindingText(
         sentences.title,
+        write_cost(finding, info),
         sentences.cost,
         sentences.detail,
         _write_basis(finding),

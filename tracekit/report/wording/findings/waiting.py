@@ -20,7 +20,7 @@ def _write_gaps(finding: Finding[GapNumbers]) -> Sentences:
     return Sentences(
         f"{format_calls(finding.model)} idle for {gap} of {length} (median): no engine and no thread of the"
         " app runs.",
-        f"That is at least {format_duration(finding.lost_ns or 0)} in {plural(numbers['counted'], 'call')}.",
+        "",
         "The recording does not show what the call waits for: a lock, another process, a late wake-up.",
     )
 
