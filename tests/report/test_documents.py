@@ -17,7 +17,6 @@ from tracekit.report.analysis.extent import PAGE, SHORT_TEXT, TICKET, VERBOSE_TE
 from tracekit.report.analysis.text import TextLayout, to_text
 from tracekit.report.comparison import document as comparison_document
 from tracekit.report.comparison.markdown import to_markdown as comparison_markdown
-from tracekit.report.comparison.text import to_text as comparison_text
 from tracekit.report.document.blocks import (
     Block,
     Facts,
@@ -31,6 +30,7 @@ from tracekit.report.document.blocks import (
     iter_blocks,
 )
 from tracekit.report.document.html_printer import print_html
+from tracekit.report.document.text_printer import Page, print_text
 from tracekit.report.html.sections import sections
 from tracekit.report.viewmodel.view import Extras
 from tracekit.text import printable
@@ -140,7 +140,7 @@ def test_a_comparison_is_one_document_too(new: str) -> None:
     comparison = compare(recording("fallback-midway-ios27"), recording(new))
     document = comparison_document.build_document(comparison, (), 10)
     for printed in (
-        read_text(comparison_text(comparison)),
+        read_text(print_text(document, Page(has_whole_tables=True))),
         read_markdown(comparison_markdown(comparison)),
         read_html("".join(print_html(document).values())),
     ):
