@@ -69,7 +69,7 @@ def test_the_report_s_sections_are_the_tabs(fallback: Served, tab: Any) -> None:
     ]
     assert not tab.locator("#windows-static").is_visible()
     tab.get_by_role("link", name="Show in the timeline: SpeechEncoder left").click()
-    assert "left the Neural Engine" in tab.locator("#inspector h2").inner_text()
+    assert "Finding 1" in tab.locator("#inspector h2").inner_text()
     tab.locator("#tab-calls").click()
     eventually(
         tab, "document.querySelectorAll('#windows-live tr.inside').length === 6"

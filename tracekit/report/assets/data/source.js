@@ -10,6 +10,7 @@ import { upperBound } from "../shared/scale.js";
 import { haveEdges, selectStacks } from "./selection.js";
 import { rowsOfLane } from "./stack_rows.js";
 import { describeSample } from "./described_samples.js";
+import { countInCalls, findGap } from "./moments.js";
 
 const SMALLEST_SPAN_NS = 1000;
 
@@ -46,6 +47,10 @@ export function createSource(view) {
     listSamples: (selection, filter, after, count) => (samples ? listSamples(view, samples, selection, filter, after, count) : null),
     /** The samples of a lane in order of time, see rowsOfLane; undefined as long as there are none. */
     stacksIn: (lane, from, to, columns) => samples && rowsOfLane(view, samples, lane, from, to, columns),
+    /** The pause of a lane at a time, { from, to }, between samples or the run's edges; null where a sample is, or bins hide pauses. */
+    gapAt: (lane, time) => (samples?.isExact ? findGap(samples, lane, time, view.duration_ns) : null),
+    /** The samples during each call whose stacks are marked; null as long as there are no samples. */
+    callsWith: (isMarked) => samples && countInCalls(view, samples, isMarked),
     /** A plane of `pixels` values for each engine of the lane. */
     occupancy: (lane, from, to, pixels, filter = null) => occupancyOf(samples, lane, from, to, pixels, filter),
     /**

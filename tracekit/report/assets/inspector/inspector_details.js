@@ -6,10 +6,12 @@ import { readLaneId } from "../timeline/lanes.js";
 import { callsOfInterval, ownerOf, OWNER_WORDS } from "../data/owners.js";
 import { describeStack } from "../data/described_samples.js";
 import { heaviestLeaves } from "../stacks/stacks.js";
+import { callBudget, hasBudget, typicalDifference } from "./budget_details.js";
+import { buttonLine, callButtons, engineBadge, factList, linkButton, placeButtons } from "./facts.js";
+import { describeRange } from "./range_details.js";
 import { stackDetail } from "./stack_detail.js";
 
 const DETAIL_STEP_NS = 1000;
-const MOST_CALLS = 8;
 const SERVING = ["ANE", "GPU", "CPU"];
 
 /** A call of a model: `index` is its row in the view. */
@@ -21,17 +23,17 @@ export function callDetails({ index }, context) {
   const [start, end] = [windows.start[index], windows.end[index]];
   const verdict = text("verdict");
   const facts = [
-    ["Engine", badge(view, verdict)],
+    ["Engine", engineBadge(view, verdict)],
     ["Label", text("label") === callName(view, index) ? "" : text("label")],
     ["Start", formatTime(start, DETAIL_STEP_NS)],
     ["Length", `${formatDuration(end - start)}${comparedWithModel(windows, index)}`],
-    ...busyFacts(windows, index, end - start),
+    ...busyFacts(view, index, end - start),
     ...sampleFacts(windows, index),
     ["Edges", text("basis")],
   ];
   const first = windows.first[index] ? make("p", {}, "The first call of its model: it may include loading and compiling.") : null;
   const why = text("why") ? make("p", {}, make("strong", {}, "Why: "), text("why")) : null;
-  const nodes = [factList(facts), why, first, placeButtons({ from: start, to: end }, context), ...heaviestStack({ index, start, end, verdict }, context)];
+  const nodes = [...callBudget(index, context), factList(facts), ...typicalDifference(index, context), why, first, placeButtons({ from: start, to: end }, context), ...heaviestStack({ index, start, end, verdict }, context)];
   return { title: callTitle(view, index), nodes: nodes.filter(Boolean) };
 }
 
@@ -50,13 +52,15 @@ function comparedWithModel(windows, index) {
   return `, ${amount} the median of its model's other calls (${formatDuration(median)})`;
 }
 
-function busyFacts(windows, index, length) {
+/** Times of the engines; the time of waiting is among the parts of the budget, if there is one. */
+function busyFacts(view, index, length) {
+  const { windows } = view;
   const facts = [];
   for (const { kind, key, head, note } of windows.columns) {
     const time = windows.values[key][index];
     const share = length > 0 ? ` (${formatPercent(time / length)})` : "";
     if (kind === "busy") facts.push([head, Number.isNaN(time) ? "not measured" : `${formatDuration(time)}${share}, ${note}`]);
-    if (kind === "waiting" && time > 0) facts.push([head, `${formatDuration(time)}, ${note}`]);
+    if (kind === "waiting" && time > 0 && !hasBudget(view)) facts.push([head, `${formatDuration(time)}, ${note}`]);
   }
   return facts;
 }
@@ -91,7 +95,7 @@ export function intervalDetails({ lane, index }, context) {
   const [start, end] = [span.start[index], span.end[index]];
   const name = cleanText(view.strings[span.name[index]] ?? "", 300);
   const facts = [
-    ["Engine", badge(view, view.engines[span.engine])],
+    ["Engine", engineBadge(view, view.engines[span.engine])],
     ["Start", formatTime(start, DETAIL_STEP_NS)],
     ["Length", `${formatDuration(end - start)}, ${span.basis}`],
   ];
@@ -130,20 +134,18 @@ export async function sampleDetails({ load }, { source, view, store }) {
   return { title: "Sample", nodes: [factList(facts), ...stackDetail(sample.stack)] };
 }
 
-/** A finding: its place in the list, whose text is shown. */
+/** A finding: what it is about in the timeline. Its text stands in the list of findings, once on the page. */
 export function findingDetails({ index }, context) {
-  const { view } = context;
+  const { view, store } = context;
   const item = document.querySelector(`.finding[data-finding="${index}"]`);
   if (!item) return null;
-  const copy = item.cloneNode(true);
-  const title = copy.querySelector("h3");
-  for (const element of copy.querySelectorAll("a.live-only, .unseen, .severity")) element.remove();
-  for (const details of copy.querySelectorAll("details")) details.open = true;
-  for (const button of copy.querySelectorAll(".command-row > button")) button.remove(); // its listener is not copied
-  title.remove();
+  const read = () => {
+    if (item.closest("[role=tabpanel]")) store.set({ tab: "summary" });
+    item.scrollIntoView({ block: "nearest" });
+  };
   const place = view.findings?.[index];
-  const buttons = place ? placeButtons({ from: place[0], to: Math.max(place[1], place[0] + 1) }, context) : null;
-  return { title: title.textContent.trim(), nodes: [...copy.childNodes, buttons].filter(Boolean) };
+  const nodes = place && store.state.range ? describeRange(store.state.range, context) : [];
+  return { title: `Finding ${index + 1}: its time`, nodes: [buttonLine(linkButton("Read the finding", read)), ...nodes] };
 }
 
 /** Whose work an interval is by the analysis' own assignment: its calls, each with a button that shows it, and why. */
@@ -165,31 +167,4 @@ function callsDuring(start, end, context) {
   for (let row = 0; row < windows.count; row += 1) if (windows.start[row] < end && windows.end[row] > start) rows.push(row);
   if (rows.length === 0) return make("p", { className: "note" }, "No call runs during this time.");
   return make("p", { className: "inspector-links" }, "During ", ...callButtons(rows, context));
-}
-
-function callButtons(rows, { view, store }) {
-  const { windows } = view;
-  const buttons = rows.slice(0, MOST_CALLS).map((row) => {
-    const range = { from: windows.start[row], to: windows.end[row], isDone: true };
-    const show = () => store.set({ range, chosen: { kind: "call", index: row } });
-    return make("button", { type: "button", onclick: show }, callTitle(view, row));
-  });
-  return rows.length > MOST_CALLS ? [...buttons, ` and ${rows.length - MOST_CALLS} more`] : buttons;
-}
-
-function placeButtons(range, { store, actions }) {
-  const select = () => store.set({ range: { ...range, isDone: true } });
-  const zoom = make("button", { type: "button", onclick: () => actions.zoomTo(range) }, "Zoom to it");
-  const choose = make("button", { type: "button", onclick: select }, "Select its time");
-  return make("p", { className: "inspector-links" }, zoom, choose);
-}
-
-function badge(view, name) {
-  const style = [...view.engines, "MIXED"].includes(name) ? name : "UNKNOWN";
-  return make("span", {}, make("span", { className: `badge engine-${style}`, "aria-hidden": "true" }), cleanText(name, 40));
-}
-
-function factList(facts) {
-  const shown = facts.filter(([, value]) => value !== "");
-  return make("dl", {}, ...shown.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
 }

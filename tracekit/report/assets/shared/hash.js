@@ -16,10 +16,14 @@ const CHOSEN_PARTS = {
   signpost: ["lane", "index"],
   sample: [],
   finding: ["index"],
+  function: ["key"],
+  pair: ["index", "other"],
+  piece: ["index", "piece"],
+  gap: ["lane", "from", "to"],
   row: ["table", "row"],
 };
 
-const CHOSEN_PATTERNS = { lane: /^[a-z]\d{1,6}$/, table: TABLE_ID };
+const CHOSEN_PATTERNS = { lane: /^[a-z]\d{1,6}$/, key: /^[0-9a-z]{1,7}$/, table: TABLE_ID };
 
 const FIELDS = [
   ["t", "view", writeRange, readRange],

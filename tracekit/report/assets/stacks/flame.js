@@ -5,7 +5,7 @@ import { boxAt, colouring, drawFlame, flameHeight, MOST_DEPTH, neighbourBox, res
 import { layoutFlame } from "./flame_layout.js";
 import { createFunctionTable } from "./function_table.js";
 import { cleanText, countOf, formatPercent, formatWeight } from "../shared/numbers.js";
-import { createStackMenu, listenForMenu, runStackKey, STACK_ACTIONS } from "./stack_actions.js";
+import { createStackMenu, inspectFunction, listenForMenu, runStackKey, STACK_ACTIONS } from "./stack_actions.js";
 import { functionName, isShown, libraryName, matchingFunctions } from "./stack_model.js";
 import { oncePerFrame } from "../shared/store.js";
 import { createTransformBar } from "./transform_bar.js";
@@ -28,7 +28,10 @@ export function createFlame(container, view, store, page) {
   const menu = createStackMenu(container, store, page);
   const sandwich = STACK_ACTIONS.find(({ key }) => key === "b");
   const placeOf = (box) => box && box.node >= 0 && { view, tree: model, model, node: box.node, func: model.func[box.node] };
-  const table = createFunctionTable(view, store, page, (func) => sandwich.run({ view, tree: model, func }, store, page));
+  const table = createFunctionTable(view, store, page, (func) => {
+    inspectFunction({ view, tree: model, func }, store);
+    sandwich.run({ view, tree: model, func }, store, page);
+  });
   const details = make("details", {}, make("summary", {}, "Functions as a table"), table.element);
   const scroll = make("div", { className: "flame-scroll" }, canvas);
   container.append(make("div", { className: "flame live-only" }, bar.element, crumbs, scroll, message, details));
@@ -92,7 +95,11 @@ export function createFlame(container, view, store, page) {
   };
 
   listenToFlame(canvas, {
-    click: (event) => focusOn(boxUnder(event)),
+    click(event) {
+      const box = boxUnder(event);
+      if (placeOf(box)) inspectFunction(placeOf(box), store);
+      focusOn(box);
+    },
     hover(event) {
       const box = boxUnder(event);
       if (box) page.tooltip.show(describeBox(view, model, box), event.clientX, event.clientY);

@@ -60,6 +60,13 @@ export function isRealFunction({ tree, func }) {
   return func >= 0 && func !== tree.less && func !== tree.none;
 }
 
+/** Shows the function of a place in the inspector. */
+export function inspectFunction(place, store) {
+  if (!place || !isRealFunction(place)) return;
+  const key = functionKey(place.view, place.tree, place.func).toString(36);
+  if (store.state.chosen?.key !== key) store.set({ chosen: { kind: "function", key } });
+}
+
 /** Runs a key's action on a place; false if it has none. */
 export function runStackKey(event, place, store, page) {
   if (event.ctrlKey || event.metaKey || event.altKey || !place || !isRealFunction(place)) return false;

@@ -4,7 +4,7 @@ import { make } from "../shared/dom.js";
 import { formatCount, formatPercent, formatWeight } from "../shared/numbers.js";
 import { engineLetter } from "../shared/palette.js";
 import { functionName, isShown, libraryName, matchingFunctions } from "./stack_model.js";
-import { listenForMenu, runStackKey } from "./stack_actions.js";
+import { inspectFunction, listenForMenu, runStackKey } from "./stack_actions.js";
 import { oncePerFrame } from "../shared/store.js";
 import { flatten, heaviestPath, keysBelow, keysOfCallers, matchesOf } from "./tree_rows.js";
 
@@ -157,8 +157,9 @@ export function createTreeGrid(label, view, store, page, menu) {
     const index = rowAt(event);
     if (index < 0) return;
     const isTwisty = event.target.classList.contains("twisty") && model.hasChildren(rows.nodes[index]);
-    if (isTwisty) toggle(index, !expanded.has(rows.keys[index]));
-    else setCursor(index);
+    if (isTwisty) return toggle(index, !expanded.has(rows.keys[index]));
+    inspectFunction(placeOf(index), store);
+    return setCursor(index);
   });
   body.addEventListener("dblclick", (event) => {
     const index = rowAt(event);

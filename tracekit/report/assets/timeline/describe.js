@@ -123,7 +123,9 @@ function describeThread({ source, row, time, pixelNs }) {
     .map(([name, share]) => `${name} ${formatPercent(share)}`);
   const lines = [row.label, shares.length > 0 ? shares.join(", ") : "no samples here", row.detail];
   const sample = shares.length > 0 ? { lane: row.index, time, within: SAMPLE_NEAR_PX * pixelNs } : null;
-  return { lines, sample };
+  const gap = shares.length > 0 ? null : source.gapAt(row.index, time);
+  const quiet = gap && { range: gap, chosen: { kind: "gap", lane: row.id, from: Math.round(gap.from), to: Math.round(gap.to) } };
+  return { lines, sample, ...quiet };
 }
 
 function describeTrack({ source, row, time }) {

@@ -7,7 +7,7 @@ const MIDDLE_BUTTON = 1;
 /** A finger held for this long starts to drag; one that moves earlier scrolls or pans. */
 export const HOLD_MS = 350;
 
-/** `handlers`: zoom(factor, x), pan(pixels), select(x, x, isDone), click(x, y), doubleClick(x, y), hover(x, y), drag(), leave(). */
+/** `handlers`: zoom(factor, x), pan(pixels), select(x, x, isDone), click(x, y, isSecond), doubleClick(x, y), hover(x, y), drag(), leave(). */
 export function listenToGestures(element, handlers) {
   const pointers = new Map();
   let drag = null;
@@ -51,7 +51,7 @@ export function listenToGestures(element, handlers) {
     clearTimeout(drag?.timer);
     if (!pointers.delete(event.pointerId) || pointers.size > 0 || !drag) return;
     const now = pointOf(event);
-    if (!drag.moved && event.type === "pointerup") handlers.click(now.x, now.y);
+    if (!drag.moved && event.type === "pointerup") handlers.click(now.x, now.y, event.shiftKey || event.ctrlKey || event.metaKey);
     else if (drag.moved && !drag.pans) handlers.select(drag.start.x, now.x, true);
     drag = null;
   };

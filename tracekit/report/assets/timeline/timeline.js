@@ -151,12 +151,13 @@ export function createTimeline(container, source, store, page) {
       store.set({ view: panRange(view, distance, source.view.duration_ns) });
     },
     select: (from, to, isDone) => actions.select(timeAt(Math.min(from, to)), timeAt(Math.max(from, to)), isDone),
-    click(x, y) {
+    click(x, y, isSecond) {
       if (isSameClick(clicked, x, y)) return; // the second of a double click: the inspector may have changed the scale
       const described = describePoint(x, y);
       clicked = { x, y, moment: performance.now(), range: described.range };
       unpoint(); // what was pointed at is now in the inspector
       if (described.note) page.editNote(described.note);
+      else if (isSecond && actions.choosePair(described.chosen)) return;
       else actions.choose(described);
     },
     doubleClick: () => actions.zoomTo(clicked?.range),

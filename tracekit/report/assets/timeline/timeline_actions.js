@@ -39,7 +39,7 @@ export function timelineActions(source, store, page) {
     },
     select(from, to, isDone) {
       const whole = { from: Math.max(0, Math.floor(from)), to: Math.min(duration, Math.ceil(to)) }; // as links hold it
-      store.set({ range: { ...whole, isDone } });
+      store.set({ range: { ...whole, isDone }, ...(isDone ? { chosen: null } : {}) });
     },
     /** Selects an interval and shows it in the inspector; without one, clears the selection. */
     choose({ range, chosen, sample }) {
@@ -47,6 +47,13 @@ export function timelineActions(source, store, page) {
       else if (range) store.set({ range: { ...range, isDone: true }, chosen });
       else if (chosen) store.set({ chosen });
       else store.set({ range: null, cursor: null, chosen: null });
+    },
+    /** Shows the call chosen before beside another one; false if either is no call. */
+    choosePair(chosen) {
+      const { chosen: before } = store.state;
+      if (chosen?.kind !== "call" || !["call", "pair"].includes(before?.kind) || before.index === chosen.index) return false;
+      store.set({ chosen: { kind: "pair", index: before.index, other: chosen.index } });
+      return true;
     },
     /** Shows the sample nearest to a time in a thread's lane: { lane, time, within }. The selection stays. */
     chooseSample(place) {
