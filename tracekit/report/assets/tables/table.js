@@ -36,7 +36,7 @@ export function filteredRows(rows, text, filter) {
 /**
  * `columns`: { key, title, isNumber, value(row), show(row) → text or element }; one with a number that `isText` or
  * `isPicture` sorts as a number and is drawn as those are. With `onChoose(row)` the first cell of a
- * row is a button named `chooseLabel(row)`; Tab reaches one of these buttons, arrow keys move to the next ones.
+ * row is a button named `chooseLabel(row, text)`; Tab reaches one of these buttons, arrow keys move to the next ones.
  * `isIncluded(row)` chooses the rows that are listed, `marked(row)` highlights rows, and `current()` is the one with aria-current.
  */
 export function createTable({ caption, columns, rowCount, isIncluded = () => true, sort, onChoose, chooseLabel, marked, current = () => -1, filterLabel }) {
@@ -102,7 +102,7 @@ export function createTable({ caption, columns, rowCount, isIncluded = () => tru
       const content = column.show ? column.show(row) : column.value(row);
       const isButton = onChoose && index === 0;
       const inside = isButton
-        ? make("button", { type: "button", className: "plain", tabIndex: -1, "aria-label": chooseLabel(row) }, String(content))
+        ? make("button", { type: "button", className: "plain", tabIndex: -1, "aria-label": chooseLabel(row, String(content)) }, String(content))
         : content;
       return make("td", { className: cellClass(column) }, inside);
     });

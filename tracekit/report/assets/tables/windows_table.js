@@ -23,6 +23,8 @@ export function createWindowsTable(container, view, store, choose) {
     return { input, label: make("label", {}, input, ` ${label}`) };
   };
   const [everything, folded, detailed] = [box("List all calls"), box("Fold equal calls"), box("All columns")];
+  const note = make("span", { className: "note" });
+  const controls = make("span", { className: "calls-scope" }, everything.label, folded.label, detailed.label, note);
   const isFolded = () => folded.input.checked;
   const isScoped = () => store.state.range !== null && selected < 0 && !everything.input.checked; // a call is seen among its neighbours
   const createOf = (columns) => createTable({
@@ -32,7 +34,7 @@ export function createWindowsTable(container, view, store, choose) {
     isIncluded: (row) => (!isScoped() || inside[row] === 1) && (!isFolded() || windows.equal[row] === row),
     sort: { key: "start_ns", descending: false },
     onChoose: (row) => choose(intervalRange(ordered, laneId("windows", 0), ordered.row.indexOf(row)), { kind: "call", index: row }),
-    chooseLabel: (row) => `${callTitle(view, row)}: show it in the timeline`,
+    chooseLabel: (row, text) => `${callTitle(view, row)}: show it in the timeline (${text})`,
     marked: (row) => inside[row] === 1,
     current: () => selected,
     filterLabel: "Filter calls by text",
@@ -40,22 +42,21 @@ export function createWindowsTable(container, view, store, choose) {
   const picture = createOf(pictureColumns(view, (row) => (isFolded() ? equalCounts[row] : 1)));
   const details = createOf(windowColumns(view));
   const tables = make("div", { className: "calls-table" });
-  const note = make("span");
   folded.label.hidden = equalCounts.every((count) => count < 2);
-  container.append(
-    make("p", { className: "note calls-scope" }, note, " ", everything.label, " ", folded.label, " ", detailed.label),
-    tables, budgetLegend(view), reasonList(view),
-  );
+  container.append(tables, budgetLegend(view), reasonList(view), make("p", { className: "note" }, NOTE));
   const follow = () => {
     inside = windowsInside(view, store.state.range);
     selected = selectedWindow(ordered, store.state.range);
     const count = inside.reduce((sum, flag) => sum + flag, 0);
     const prefix = selected < 0 ? "" : `${callTitle(view, selected)} is selected: `;
     const summary = `${prefix}${formatCount(count)} of ${formatCount(windows.count)} in the selection.`;
-    note.textContent = store.state.range ? summary : NOTE;
+    note.textContent = store.state.range ? summary : "";
     everything.label.hidden = store.state.range === null || selected >= 0;
     const table = detailed.input.checked ? details : picture;
-    if (table.element.parentElement !== tables) tables.replaceChildren(table.element);
+    if (table.element.parentElement !== tables) {
+      tables.replaceChildren(table.element);
+      table.element.querySelector("input").after(controls);
+    }
     table.refresh();
     if (selected < 0) return;
     table.reveal(selected);
@@ -84,7 +85,7 @@ function overhang(box, outer) {
   return Math.max(0, Math.min(box.bottom - outer.bottom, box.top - outer.top));
 }
 
-const NOTE = "* marks the first call of a model. Choose a row to see it in the timeline. – means not measured.";
+const NOTE = "* marks the first call of a model; – means not measured. The typical call is the one that the differences are to.";
 
 /** The columns of the view, each drawn by its kind. */
 function windowColumns(view) {
