@@ -79,7 +79,7 @@ def test_the_comparison_of_a_fallback_that_is_gone_fits_on_a_page(serve: Serve, 
     models = tab.locator("#models tbody tr").all_inner_texts()
     assert [row.split("\t")[:2] for row in models] == [
         ["SpeechEncoder", "? chance"],
-        ["Detector", "only in NEW"],
+        ["Detector", "NEW only"],
     ]
     gone = tab.locator(".finding-gone", has_text="left the Neural Engine")
     assert gone.locator(".severity-gone").count() == 1 and gone.locator(".severity-warning").count() == 0

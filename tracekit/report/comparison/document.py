@@ -183,7 +183,8 @@ def _build_group(
     group: Group | None = None,
 ) -> Section:
     rows, incomplete = words.table_rows(of_group)
-    blocks: list[Block] = [*pictures, Table.from_rows(words.HEADER, map(words.cells, rows), _NUMBERS)]
+    table = Table.from_rows(words.HEADER, map(words.cells, rows), _NUMBERS, dispensable=("basis",))
+    blocks: list[Block] = [*pictures, table]
     if notes := words.missing(incomplete):
         blocks.append(Items(tuple(Item(note.text) for note in notes)))
     if runs := words.run_values(group) if group is not None else "":

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tracekit.comparison.result import Comparison, Difference, Group, GroupKind, OneSided, Value
 from tracekit.report.comparison.decision import SIGN, WITHIN, decide_length, list_lengths
 from tracekit.report.comparison.wording import ratio, span, value_text
-from tracekit.report.document.blocks import Block, Column, Table
+from tracekit.report.document.blocks import Block, Table
 from tracekit.text import clip, format_duration, printable
 
 HEADING = "Models"
@@ -21,11 +21,7 @@ _ABSENT = "–"
 def build_models_table(comparison: Comparison) -> tuple[Block, ...]:
     """Return a row for each model: those of both sides, then those of one side."""
     rows = [*_iter_shared(comparison), *map(_describe_one_sided, _list_one_sided(comparison))]
-    columns = (
-        Column(name, texts, "number" if name in _NUMBERS else "text")
-        for name, texts in zip(_COLUMNS, zip(*rows, strict=True), strict=True)
-    )
-    return (Table(tuple(columns)),) if rows else ()
+    return (Table.from_rows(_COLUMNS, rows, _NUMBERS, dispensable=("engines",)),) if rows else ()
 
 
 def _iter_shared(comparison: Comparison) -> Iterator[tuple[str, ...]]:
@@ -121,7 +117,7 @@ def _describe_one_sided(group: OneSided) -> tuple[str, ...]:
     count = f"{group.windows:,}"
     return (
         clip(printable(group.name), _NAME_WIDTH),
-        f"only in {group.side.upper()}",
+        f"{group.side.upper()} only",
         _join_sides(*((count, "") if group.side == "base" else ("", count))),
         _join_sides(*_describe_engines(group.rows)),
         _join_sides(*length),

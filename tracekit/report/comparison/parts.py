@@ -120,7 +120,7 @@ def _iter_blocks(comparison: Comparison) -> Iterator[Block]:
             _build_cells(_WHOLE, model.whole, is_whole=True),
             *(_build_cells(PART_WORDS[change.part].name, change.row) for change in model.parts),
         ]
-        yield Table.from_rows(_HEADER, rows, _NUMBERS, caption=name)
+        yield Table.from_rows(_HEADER, rows, _NUMBERS, caption=name, dispensable=("basis",))
 
 
 def _build_cells(name: str, row: Difference, is_whole: bool = False) -> tuple[str, ...]:
