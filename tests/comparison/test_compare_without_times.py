@@ -75,7 +75,7 @@ def test_the_documents_have_the_shares(sides: tuple[Analysis, Analysis]) -> None
     assert len(document["samples"]) == len(comparison.samples) > 0
     assert "| MyApp: Main | ANE | wait | 100.0 % (250) | 0.0 % (0) |" in comparison.to_markdown()
     page = to_html(comparison, *sides)
-    assert re.findall(r'<section id="([^"]*)"', page) == ["verdict", "sides", "samples", "difference"]
+    assert re.findall(r'<section id="([^"]*)"', page) == ["verdict", "samples", "sides", "difference"]
 
 
 def test_recordings_are_compared_as_before() -> None:

@@ -78,8 +78,8 @@ def test_the_comparison_of_a_fallback_that_is_gone_fits_on_a_page(serve: Serve, 
     assert tab.locator("#verdict .outcome").inner_text() == "✓ Finding gone in these recordings."
     models = tab.locator("#models tbody tr").all_inner_texts()
     assert [row.split("\t")[:2] for row in models] == [
-        ["SpeechEncoder", "? not shown"],
-        ["Detector", "only in NEW"],
+        ["SpeechEncoder", "? chance"],
+        ["Detector", "NEW only"],
     ]
     gone = tab.locator(".finding-gone", has_text="left the Neural Engine")
     assert gone.locator(".severity-gone").count() == 1 and gone.locator(".severity-warning").count() == 0

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from tracekit.analysis.verdicts import UNKNOWN
 from tracekit.comparison.result import Comparison, Difference, FindingChange, ModelParts, PartChange
 from tracekit.model.vocabulary import Engine
+from tracekit.report.comparison.wording import one_run_per_side
 
 Outcome: TypeAlias = Literal[
     "slower", "faster", "slower and faster", "better", "worse", "changed", "same", "not shown"
@@ -61,9 +62,7 @@ def decide_outcome(comparison: Comparison) -> Outcome:
 def describe_outcome(comparison: Comparison) -> tuple[str, str]:
     """Return the sign and the words of the outcome: ``▲``, ``Slower in these recordings``."""
     outcome = decide_outcome(comparison)
-    is_here = outcome not in ("same", "not shown") and any(
-        row.tested == WITHIN for _, row in list_lengths(comparison)
-    )
+    is_here = outcome not in ("same", "not shown") and one_run_per_side(comparison)
     return SIGN[outcome], f"{_WORDS[outcome]}{' in these recordings' if is_here else ''}"
 
 

@@ -48,8 +48,7 @@ def build_document(
     headline = Headline(sentence(comparison), sign, word, decide_outcome(comparison).split()[0])
     sections = [
         Section("verdict", "Summary", (headline,), is_lead=True),
-        Section("models", models.HEADING, models.build_models_table(comparison)),
-        parts.build_parts(comparison),
+        *([] if comparison.without_times else [_build_models(comparison), parts.build_parts(comparison)]),
         Section("changes", "Required", _list_changes(changes)),
         Section("findings", FINDINGS, _list_findings(comparison)),
     ]
@@ -70,6 +69,10 @@ def build_document(
     if comparison.samples or not comparison.without_times:
         sections.append(Section(FLAME, words.FLAME, (Picture(FLAME),), is_folded=True))
     return tuple(section for section in sections if section.blocks)
+
+
+def _build_models(comparison: Comparison) -> Section:
+    return Section("models", models.HEADING, models.build_models_table(comparison))
 
 
 def _list_changes(changes: Sequence[ChangeResult]) -> tuple[Block, ...]:
@@ -180,7 +183,8 @@ def _build_group(
     group: Group | None = None,
 ) -> Section:
     rows, incomplete = words.table_rows(of_group)
-    blocks: list[Block] = [*pictures, Table.from_rows(words.HEADER, map(words.cells, rows), _NUMBERS)]
+    table = Table.from_rows(words.HEADER, map(words.cells, rows), _NUMBERS, dispensable=("basis",))
+    blocks: list[Block] = [*pictures, table]
     if notes := words.missing(incomplete):
         blocks.append(Items(tuple(Item(note.text) for note in notes)))
     if runs := words.run_values(group) if group is not None else "":

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tracekit.comparison.result import Comparison, Difference, Group, GroupKind, OneSided, Value
 from tracekit.report.comparison.decision import SIGN, WITHIN, decide_length, list_lengths
 from tracekit.report.comparison.wording import ratio, span, value_text
-from tracekit.report.document.blocks import Block, Column, Table
+from tracekit.report.document.blocks import Block, Table
 from tracekit.text import clip, format_duration, printable
 
 HEADING = "Models"
@@ -15,18 +15,13 @@ _NAME_WIDTH = 40
 _ALL_CALLS = "all calls"
 _COLUMNS = ("model", "result", "calls", "engines", "p50", "difference")
 _NUMBERS = ("calls", "p50", "difference")
-_RANKS = {"engines": 1}
 _ABSENT = "–"
 
 
 def build_models_table(comparison: Comparison) -> tuple[Block, ...]:
     """Return a row for each model: those of both sides, then those of one side."""
     rows = [*_iter_shared(comparison), *map(_describe_one_sided, _list_one_sided(comparison))]
-    columns = (
-        Column(name, texts, "number" if name in _NUMBERS else "text", rank=_RANKS.get(name, 0))
-        for name, texts in zip(_COLUMNS, zip(*rows, strict=True), strict=True)
-    )
-    return (Table(tuple(columns)),) if rows else ()
+    return (Table.from_rows(_COLUMNS, rows, _NUMBERS, dispensable=("engines",)),) if rows else ()
 
 
 def _iter_shared(comparison: Comparison) -> Iterator[tuple[str, ...]]:
@@ -46,10 +41,10 @@ def _iter_shared(comparison: Comparison) -> Iterator[tuple[str, ...]]:
 
 
 def _describe_difference(row: Difference) -> str:
-    """Return ``+19.3 % (-4.5 … +49.1 %)``."""
+    """Return ``+19.3 % (-4.5 … +49.1)``."""
     if row.difference is None:
         return ""
-    return f"{ratio(row)} ({span(row)})" if row.low is not None else ratio(row)
+    return f"{ratio(row)} ({span(row).removesuffix(' %')})" if row.low is not None else ratio(row)
 
 
 def _find_group(comparison: Comparison, name: str) -> Group | None:
@@ -67,12 +62,12 @@ def list_names(group: Group) -> list[tuple[GroupKind, str]]:
 def describe_length_result(row: Difference, min_change: float) -> str:
     """Return the tag of a model, by the decision that the first sentence follows: ``▲ slower``."""
     if row.difference is None:
-        return f"not comparable: {row.base.missing or row.new.missing}"
+        return "not comparable"
     if row.judgement == "too few to tell":
         return "too few calls"
     outcome = decide_length(row, min_change)
     if outcome in ("same", "not shown"):
-        return f"{SIGN[outcome]} {'the same' if outcome == 'same' else 'not shown'}"
+        return f"{SIGN[outcome]} {'the same' if outcome == 'same' else 'chance'}"
     return f"{SIGN[outcome]} {outcome}{' here' if row.tested == WITHIN else ''}"
 
 
@@ -122,7 +117,7 @@ def _describe_one_sided(group: OneSided) -> tuple[str, ...]:
     count = f"{group.windows:,}"
     return (
         clip(printable(group.name), _NAME_WIDTH),
-        f"only in {group.side.upper()}",
+        f"{group.side.upper()} only",
         _join_sides(*((count, "") if group.side == "base" else ("", count))),
         _join_sides(*_describe_engines(group.rows)),
         _join_sides(*length),

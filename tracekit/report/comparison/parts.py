@@ -8,7 +8,7 @@ from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.comparison.result import Comparison, Difference, ModelParts, PartChange
 from tracekit.report.comparison.decision import WITHIN, decide_length, list_changed_parts, list_lengths
 from tracekit.report.comparison.wording import interval
-from tracekit.report.document.blocks import Block, Column, Paragraph, Section, Table, make_sentence
+from tracekit.report.document.blocks import Block, Paragraph, Section, Table, make_sentence
 from tracekit.report.wording.budget import PART_WORDS, format_difference
 from tracekit.text import clip, format_rounded, printable
 
@@ -120,11 +120,7 @@ def _iter_blocks(comparison: Comparison) -> Iterator[Block]:
             _build_cells(_WHOLE, model.whole, is_whole=True),
             *(_build_cells(PART_WORDS[change.part].name, change.row) for change in model.parts),
         ]
-        columns = (
-            Column(head, texts, "number" if head in _NUMBERS else "text", rank=head == "basis")
-            for head, texts in zip(_HEADER, zip(*rows, strict=True), strict=True)
-        )
-        yield Table(tuple(columns), caption=name)
+        yield Table.from_rows(_HEADER, rows, _NUMBERS, caption=name, dispensable=("basis",))
 
 
 def _build_cells(name: str, row: Difference, is_whole: bool = False) -> tuple[str, ...]:

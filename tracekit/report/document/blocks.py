@@ -110,12 +110,22 @@ class Table:
         numbers: Container[str] = (),
         caption: str = "",
         is_wordy: bool = False,
+        dispensable: Container[str] = (),
     ) -> Table:
-        """Return a table of rows of texts; ``numbers`` names the columns that are aligned to the right."""
+        """Return a table of rows of texts.
+
+        ``numbers`` names the columns that are aligned to the right, ``dispensable`` those that are left out
+        where a line of text is too narrow.
+        """
         columns = zip(*rows, strict=True)
         kinds: list[ColumnKind] = ["number" if name in numbers else "text" for name in header]
         texts = list(columns) or [()] * len(header)
-        return cls(tuple(map(Column, header, texts, kinds)), caption, is_wordy=is_wordy)
+        ranks = (int(name in dispensable) for name in header)
+        built = (
+            Column(name, cells, kind, rank=rank)
+            for name, cells, kind, rank in zip(header, texts, kinds, ranks, strict=True)
+        )
+        return cls(tuple(built), caption, is_wordy=is_wordy)
 
     @property
     def rows(self) -> list[tuple[tuple[str, str], ...]]:

@@ -164,7 +164,7 @@ def _print_findings(block: Findings) -> Html:
 def _print_finding(entry: FindingEntry) -> Html:
     """Return a finding; of a note only the title, the remainder is folded, so that it hides no warning.
 
-    What became of it between two recordings stays below the title.
+    Of what became of it between two recordings, only the next step is.
     """
     cost = tag("p", entry.cost, class_="cost") if entry.cost else None
     basis = tag("p", entry.basis, class_="note") if entry.basis else None
@@ -178,7 +178,7 @@ def _print_finding(entry: FindingEntry) -> Html:
     ]
     parts = [cost, basis, *steps[:1]]
     if entry.severity == "info":
-        parts, folded = ([basis], [cost, *steps[:1], *folded]) if entry.change else ([], [*parts, *folded])
+        parts, folded = ([cost, basis], [*steps[:1], *folded]) if entry.change else ([], [*parts, *folded])
     change = f"{entry.change}: " if entry.change else None
     sign = _print_gone() if entry.change == _GONE else print_severity(entry.severity)
     more = [tag("details", tag("summary", "More" if parts else "More and the next step"), *folded)]
