@@ -398,6 +398,8 @@ def test_counters_grow_by_what_the_samples_add():
 def test_prompts_stand_where_users_write_and_nowhere_else():
     holding = set()
     for path in EXPORTS:
+        if b"SECRETPROMPT" not in path.read_bytes():
+            continue
         for row in rows_of(path):
             cells = {name: ElementTree.tostring(cell) for name, cell in row.items() if cell is not None}
             holding |= {name for name, text in cells.items() if b"SECRETPROMPT" in text}

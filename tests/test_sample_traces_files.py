@@ -13,6 +13,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from sample_generator import __main__ as generator
+
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLES = ROOT / "sample_traces"
 RECORDINGS = sorted(path.parent for path in SAMPLES.glob("*/toc.xml"))
@@ -95,17 +97,21 @@ def test_the_generator_writes_what_is_here():
 
 
 @pytest.mark.integration
-def test_changed_files_and_files_left_over_are_noticed(tmp_path):
-    generate = [sys.executable, "-m", "sample_generator", str(tmp_path)]
-    subprocess.run(generate, capture_output=True, check=True, cwd=ROOT)
+def test_changed_files_and_files_left_over_are_noticed(tmp_path, monkeypatch, capsys):
+    names = {RECORDINGS[0].name, BUNDLES[0].name}
+    scenarios = {name: play for name, play in generator.RECORDINGS.items() if name in names}
+    monkeypatch.setattr(generator, "RECORDINGS", scenarios)
+    assert generator.main([str(tmp_path)]) == 0
+    assert generator.main([str(tmp_path), "--check"]) == 0
     (tmp_path / RECORDINGS[0].name / "toc.xml").write_text("changed", encoding="utf-8")
     bundle = tmp_path / BUNDLES[0].name / "recording.trace"
     (bundle / "symbols" / "left-over").write_bytes(b"")
     (bundle / "Trace1.run" / "RunIssues.storedata").write_bytes(b"no database")
-    done = subprocess.run([*generate, "--check"], capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == 1
+    capsys.readouterr()
+    assert generator.main([str(tmp_path), "--check"]) == 1
+    messages = capsys.readouterr().err
     for name in ("toc.xml", "left-over", "RunIssues.storedata"):
-        assert name in done.stderr
+        assert name in messages
 
 
 def test_the_generator_does_not_import_the_analysis():
