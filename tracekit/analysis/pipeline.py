@@ -10,7 +10,7 @@ import pandas as pd
 
 from tracekit.analysis.availability import gather_evidence
 from tracekit.analysis.budget.budget import Budget
-from tracekit.analysis.budget.layers import Evidence
+from tracekit.analysis.budget.run_layers import Evidence
 from tracekit.analysis.classification.leading_frames import find_leading_frames
 from tracekit.analysis.classification.rule_set import load_rules
 from tracekit.analysis.classification.sample_labels import label_samples

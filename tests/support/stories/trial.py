@@ -5,10 +5,11 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass, replace
 
+from stories.budgets import ABOUT_BUDGETS
 from stories.changes import changed_engines, changes_of, differences, stories_without_table
 from stories.grammar import story_of
 from stories.model import Story
-from stories.properties import ABOUT_CALLS, Case, Violation, violations
+from stories.properties import ABOUT_CALLS, PROPERTIES, Case, Violation, violations
 from stories.tables import trace_in_memory
 from tracekit import analyze
 
@@ -52,7 +53,7 @@ def trial(seed: int, *, is_thorough: bool = False) -> list[Violation]:
     """
     story = story_of(seed)
     base = case_of(story)
-    violated = violations(base)
+    violated = violations(base, (*PROPERTIES, *ABOUT_BUDGETS))
     changes, without = changes_of(story), stories_without_table(story)
     count = len(changes) + len(without)
     turns = [turn for turn in range(count) if is_thorough or turn == seed % (2 * count)]
@@ -66,6 +67,6 @@ def trial(seed: int, *, is_thorough: bool = False) -> list[Violation]:
             violated += changed_engines(base, changed)
             violated += [
                 replace(violation, text=f"without {missing}: {violation.text}")
-                for violation in violations(changed, ABOUT_CALLS)
+                for violation in violations(changed, (*ABOUT_CALLS, *ABOUT_BUDGETS))
             ]
     return violated

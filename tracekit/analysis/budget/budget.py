@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.analysis.budget.layers import Evidence, Layers, RunLayers
+from tracekit.analysis.budget.layers import Layers
 from tracekit.analysis.budget.parts import BUDGET_KINDS, KIND_CODE, BudgetKind, BudgetPart
+from tracekit.analysis.budget.run_layers import Evidence, RunLayers
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.engines.ranges import iter_blocks
 from tracekit.model.columns import IntArray
@@ -92,12 +93,12 @@ class Budget:
     def blocks(self) -> list[tuple[int, int]]:
         """Ranges of calls (first, after) whose pieces fit into memory together."""
         evidence, run = self._run.evidence, self._run
-        sizes = evidence.members.counts + ((run.ends - run.starts) >> _LONGEST_LENGTH_BITS)
+        sizes = 1 + evidence.members.counts + ((run.ends - run.starts) >> _LONGEST_LENGTH_BITS)
         for engine in SERVING:
             sizes = sizes + evidence.measured.find_work(engine).count(run.starts, run.ends)
         for pid in np.unique(run.pids).tolist():
             rows = np.flatnonzero(run.pids == pid)
-            sizes[rows] += run.find_computing(pid).count(run.starts[rows], run.ends[rows])
+            sizes[rows] += run.find_computing(pid, is_clear=False).count(run.starts[rows], run.ends[rows])
         return list(iter_blocks(sizes)) or [(0, 0)]
 
     @cached_property
@@ -155,8 +156,8 @@ def _build_block(layers: Layers, first: int) -> _Block:
     gaps = layers.select_sampled(remaining)
     other_threads = BudgetKind(BudgetPart.OTHER_THREADS, Basis.SAMPLED)
     remaining = take(other_threads, layers.lay_other_threads(), gaps)
-    gaps = layers.select_sampled(gaps & remaining)
-    remaining = take(BudgetKind(BudgetPart.IDLE, Basis.INFERRED), layers.lay_idle() & gaps, gaps)
+    idle = layers.select_sampled(layers.lay_idle() & gaps & remaining)
+    remaining = take(BudgetKind(BudgetPart.IDLE, Basis.INFERRED), idle, remaining)
     take(BudgetKind(BudgetPart.UNKNOWN, None), remaining, remaining)
     nothing = (np.zeros(0, np.int64),) * 3
     window, starts, ends = (np.concatenate(column) for column in zip(nothing, *cuts, strict=True))

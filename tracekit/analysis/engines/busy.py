@@ -164,6 +164,12 @@ class Measured:
         return get_edges(self._frame)
 
     @cached_property
+    def pids_of_rows(self) -> IntArray:
+        """The process that each of ``rows`` names, -1 for none."""
+        pids: IntArray = self._frame["pid"].to_numpy(np.int64)
+        return pids
+
+    @cached_property
     def _window_edges(self) -> tuple[IntArray, IntArray]:
         return get_edges(self._windows)
 

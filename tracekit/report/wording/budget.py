@@ -85,9 +85,9 @@ PART_WORDS: Mapping[BudgetPart, PartWords] = MappingProxyType(
             "hand-over", "between the end of one engine's work and the begin of another's", "-"
         ),
         BudgetPart.OTHER_THREADS: PartWords(
-            "other threads", "other threads of the app work, none for the call", "x"
+            "other threads", "other threads of the app work, and none is seen to work for the call", "x"
         ),
-        BudgetPart.IDLE: PartWords("idle", "no engine and no thread of the app works", "."),
+        BudgetPart.IDLE: PartWords("idle", "no engine works for the app, and no thread of it runs", "."),
         BudgetPart.UNKNOWN: PartWords("not shown", "the recording does not show what happens", "?"),
     }
 )
