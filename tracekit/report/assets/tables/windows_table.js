@@ -34,7 +34,7 @@ export function createWindowsTable(container, view, store, choose) {
     isIncluded: (row) => (!isScoped() || inside[row] === 1) && (!isFolded() || windows.equal[row] === row),
     sort: { key: "start_ns", descending: false },
     onChoose: (row) => choose(intervalRange(ordered, laneId("windows", 0), ordered.row.indexOf(row)), { kind: "call", index: row }),
-    chooseLabel: (row, text) => `${callTitle(view, row)}: show it in the timeline (${text})`,
+    chooseLabel: (row, text) => `${text}, ${callTitle(view, row)}: show it in the timeline`,
     marked: (row) => inside[row] === 1,
     current: () => selected,
     filterLabel: "Filter calls by text",
