@@ -43,7 +43,7 @@ class BudgetPieces:
 class BudgetSums:
     """The time of each part in each call: a row per call, a column for each of ``kinds``.
 
-    ``kinds`` are those that any call has time of, in order of precedence. A row of ``duration_ns`` sums to
+    ``kinds`` are those that any call has time or overlap of, in order of precedence. A row of ``duration_ns`` sums to
     the call's length; ``overlap_ns`` is for how long the part happened while another one had the moment.
     """
 
@@ -53,8 +53,9 @@ class BudgetSums:
 
     @cached_property
     def parts(self) -> tuple[BudgetPart, ...]:
-        """The parts of ``kinds``, each once."""
-        return tuple(dict.fromkeys(kind.part for kind in self.kinds))
+        """The parts that any call has time of, each once."""
+        has_time = self.duration_ns.any(axis=0)
+        return tuple(dict.fromkeys(kind.part for kind, has in zip(self.kinds, has_time, strict=True) if has))
 
     def sum_part(self, part: BudgetPart) -> IntArray:
         """Return the time of a part in each call, by whatever basis."""
@@ -105,7 +106,8 @@ class Budget:
     def sums(self) -> BudgetSums:
         """The sums of all calls."""
         blocks = [self._build(*block) for block in self.blocks]
-        codes = np.flatnonzero(np.any([block.duration_ns.any(axis=0) for block in blocks], axis=0))
+        amounts = [sums for block in blocks for sums in (block.duration_ns, block.overlap_ns)]
+        codes = np.flatnonzero(np.any([sums.any(axis=0) for sums in amounts], axis=0))
         return BudgetSums(
             tuple(BUDGET_KINDS[code] for code in codes),
             np.concatenate([block.duration_ns[:, codes] for block in blocks]),
