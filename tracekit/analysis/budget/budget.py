@@ -43,8 +43,9 @@ class BudgetPieces:
 class BudgetSums:
     """The time of each part in each call: a row per call, a column for each of ``kinds``.
 
-    ``kinds`` are those that any call has time or overlap of, in order of precedence. A row of ``duration_ns`` sums to
-    the call's length; ``overlap_ns`` is for how long the part happened while another one had the moment.
+    ``kinds`` are those that any call has time or overlap of, in order of precedence. A row of ``duration_ns``
+    sums to the call's length; ``overlap_ns`` is for how long the part happened while another one had the
+    moment.
     """
 
     kinds: tuple[BudgetKind, ...]
@@ -54,8 +55,8 @@ class BudgetSums:
     @cached_property
     def parts(self) -> tuple[BudgetPart, ...]:
         """The parts that any call has time of, each once."""
-        has_time = self.duration_ns.any(axis=0)
-        return tuple(dict.fromkeys(kind.part for kind, has in zip(self.kinds, has_time, strict=True) if has))
+        columns = np.flatnonzero(self.duration_ns.any(axis=0)).tolist()
+        return tuple(dict.fromkeys(self.kinds[column].part for column in columns))
 
     def sum_part(self, part: BudgetPart) -> IntArray:
         """Return the time of a part in each call, by whatever basis."""

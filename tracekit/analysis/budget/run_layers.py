@@ -222,7 +222,8 @@ class RunLayers:
         """Marks the calls in which no row and no sample means that nothing works.
 
         All threads of the app must be sampled, and an accelerator measured; of an engine without a table, no
-        stack of the app may show anything. Calls made of an engine's own rows have no host part.
+        stack of the app may show anything. A wait in the runtime may be for any engine, unless a measured one
+        worked for the call. Calls made of an engine's own rows have no host part.
         """
         evidence = self.evidence
         engines = evidence.measured.engines
@@ -233,8 +234,22 @@ class RunLayers:
         for engine in ACCELERATORS:
             if engine in engines:
                 continue
-            may_use = is_engine(labels.engine, *_SIGNS[engine])
-            may_use |= is_engine(labels.engine, Engine.RUNTIME) & is_phase(labels.phase, Phase.WAIT)
-            users = np.unique(labels.pid[may_use])
-            marked &= ~np.isin(self.pids, [*users.tolist(), *([-1] if len(users) else [])])
+            marked &= ~self._may_be_of(is_engine(labels.engine, *_SIGNS[engine]))
+            waits = is_engine(labels.engine, Engine.RUNTIME) & is_phase(labels.phase, Phase.WAIT)
+            marked &= self._has_engine_rows | ~self._may_be_of(waits)
+        return marked
+
+    def _may_be_of(self, samples: BoolArray) -> BoolArray:
+        """Mark the calls whose process has any of the marked samples."""
+        pids = np.unique(self.evidence.labels.pid[samples])
+        marked: BoolArray = np.isin(self.pids, [*pids.tolist(), *([-1] if len(pids) else [])])
+        return marked
+
+    @cached_property
+    def _has_engine_rows(self) -> BoolArray:
+        """Marks the calls that an accelerator's rows belong to: a runtime that waits, waits for that one."""
+        measured, marked = self.evidence.measured, np.zeros(len(self.starts), bool)
+        for engine in ACCELERATORS:
+            for rows, spans in measured.of_windows((engine, Phase.EXECUTE), np.arange(len(self.starts))):
+                marked[rows] |= spans.within(self.starts[rows], self.ends[rows]) > 0
         return marked

@@ -65,8 +65,8 @@ def compare_with_typical(
     """Return the difference of each call to the typical one among the comparable calls of its group.
 
     The typical call is a call of the recording, so that the differences of its parts sum to that of the
-    length: of the third of the calls in the middle by length, the one whose parts are closest to the median
-    of each part.
+    length: of the half of the calls whose lengths are closest together, the one whose parts are closest to
+    the median of each part.
     """
     typical = np.full(len(lengths), -1, np.int64)
     spread = np.zeros(len(lengths), np.int64)
@@ -95,14 +95,23 @@ def compare_with_typical(
 
 def _find_typical(rows: IntArray, lengths: IntArray, by_part: IntArray) -> int:
     order = np.argsort(lengths, kind="stable")
-    count = len(rows)
-    middle = order[(count - 1) // 3 : count - (count - 1) // 3]
-    distance = np.abs(by_part[middle] - np.median(by_part, axis=0)).sum(axis=1)
-    return int(rows[middle[distance.argmin()]])
+    begin, count, _ = _find_densest_half(lengths[order])
+    alike = order[begin : begin + count]
+    distance = np.abs(by_part[alike] - np.median(by_part[alike], axis=0)).sum(axis=1)
+    return int(rows[alike[distance.argmin()]])
 
 
 def _measure_spread(lengths: IntArray) -> int:
     """Return the width of the shortest range that holds half of the lengths: a second kind adds nothing."""
-    ordered = np.sort(lengths)
-    half = (len(ordered) + 1) // 2
-    return int((ordered[half - 1 :] - ordered[: len(ordered) - half + 1]).min())
+    return _find_densest_half(np.sort(lengths))[2]
+
+
+def _find_densest_half(ordered: IntArray) -> tuple[int, int, int]:
+    """Return where the shortest range with half of the lengths begins, how many it has, and its width.
+
+    Of ranges of one width it is the one of the shortest lengths: calls that are slow differ from it.
+    """
+    count = (len(ordered) + 1) // 2
+    widths = ordered[count - 1 :] - ordered[: len(ordered) - count + 1]
+    begin = int(widths.argmin())
+    return begin, count, int(widths[begin])
