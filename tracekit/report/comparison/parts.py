@@ -40,7 +40,7 @@ def describe_growth(comparison: Comparison) -> str:
 def _describe_model(model: ModelParts, length: Difference | None, min_change: float) -> str:
     """Return ``Calls of Net are 4.90 ms longer on average after the first; 4.20 ms of it is ML runtime.``"""
     change = model.whole.difference
-    if model.missing or change is None:
+    if not model.parts or change is None:
         return ""
     outcome = "not shown" if length is None else decide_length(length, min_change)
     sign = {"slower": 1, "faster": -1}.get(outcome, 0)
@@ -133,7 +133,7 @@ def _build_cells(name: str, row: Difference, is_whole: bool = False) -> tuple[st
     elif row.difference == 0:
         result = "= the same"
     else:
-        result = _RESULTS.get(row.judgement, row.base.missing or row.new.missing)
+        result = _RESULTS.get(row.judgement, "not comparable")
     bases = {basis for side in (row.base, row.new) for basis in side.basis.split(" and ") if basis}
     return (
         name,
