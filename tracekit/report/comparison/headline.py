@@ -51,8 +51,7 @@ def sentence(comparison: Comparison) -> str:
 
 def _order_claims(comparison: Comparison) -> list[str]:
     """Return the claims, the one that decided the outcome first."""
-    lengths = " ".join(filter(None, (_lengths(comparison), describe_growth(comparison))))
-    engines, findings = _engines(comparison), findings_sentence(comparison)
+    lengths, engines, findings = _lengths(comparison), _engines(comparison), findings_sentence(comparison)
     match decide_outcome(comparison):
         case "better" | "worse":
             return [findings, lengths, engines]
@@ -100,6 +99,8 @@ def _lengths(comparison: Comparison) -> str:
     if len(others) > _MOST_UNCHANGED:
         more = plural(len(others) - _MOST_UNCHANGED, "more model")
         sentences.append(f"No difference in length is shown for {more}.")
+    if growth := describe_growth(comparison):
+        sentences.append(growth)
     changed = any(verdict in ("slower", "faster") for _, _, verdict in shown)
     if here and changed:
         sentences.append("One run per side does not show how much runs of the same program differ.")
