@@ -90,6 +90,13 @@ def test_calls_that_are_all_on_the_cpu_are_not_better_for_leaving_no_engine() ->
     assert "which is better" not in sentence(comparison)
 
 
+def test_an_outcome_rests_on_nothing_that_the_sentence_does_not_state() -> None:
+    # No call of NEW shows its engine: that is another share of unknown engines, and none of the others.
+    comparison = compare(recorded(LENGTHS), recorded(LENGTHS, "U" * 10))
+    assert "Engines cannot be compared" in sentence(comparison)
+    assert decide_outcome(comparison) == "not shown"
+
+
 def test_the_same_on_both_sides_is_no_news() -> None:
     comparison = compare(several(HALF), several(HALF))
     assert placement(comparison).change == "on both sides"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tracekit import Analysis, Comparison, analyze, compare
 from tracekit.comparison.result import ModelParts
 from tracekit.report.comparison.decision import describe_outcome
 from tracekit.report.comparison.headline import sentence
+from tracekit.report.html.compare_page import to_html
 
 pytestmark = pytest.mark.integration
 
@@ -116,6 +118,21 @@ def test_one_side_without_samples_has_no_parts_to_compare() -> None:
 
 def test_models_of_one_side_have_no_parts_and_two_models_are_apart() -> None:
     assert compare([worked(6, 4)], [worked(6, 9, model="Other")]).parts == ()
+
+
+def test_each_model_has_a_table_below_its_name_and_the_one_that_changed_most_comes_first() -> None:
+    base, new = (
+        recorded(
+            [10.0, 12, 11, 13, 10, 12, 20.0, 22, 21, length, length, length], models=["A"] * 6 + ["B"] * 6
+        )
+        for length in (22.0, 32.0)
+    )
+    comparison = compare(base, new)
+    assert [model.model for model in comparison.parts] == ["A", "B"]
+    text = comparison.to_text()
+    assert text.index("\nParts of a call") < text.index("\nB\n") < text.index("\nA\n")
+    page = to_html(comparison, base, new)
+    assert re.findall(r'<details class="folded-part"><summary><h3>(.*?)</h3>', page) == ["A"]
 
 
 def test_json_has_the_parts() -> None:

@@ -126,7 +126,7 @@ def test_from_two_ticks_to_the_verdict(both: Served, tab: Any) -> None:
         "Parts of a call",
         "Findings: gone, new and remaining",
         "Charts of SpeechEncoder: 13 calls in BASE, 12 in NEW",
-        "Compared, with 3 cautions",
+        "Compared, with 8 cautions",
         "All numbers",
         "Functions that changed",
         "Timelines",

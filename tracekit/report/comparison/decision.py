@@ -5,6 +5,7 @@ Marks, tags and sentences all follow from these decisions, so that none contradi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from tracekit.analysis.verdicts import UNKNOWN
@@ -56,7 +57,8 @@ def decide_outcome(comparison: Comparison) -> Outcome:
         return "better" if _keeps_engines(comparison) else "changed"
     if any(list_changed_parts(model, comparison.min_change) for model in comparison.parts):
         return "changed"
-    return "same" if lengths == {"same"} else "not shown"
+    is_same = lengths == {"same"} and not find_incomparable_shares(comparison.first_sentence.engines)
+    return "same" if is_same else "not shown"
 
 
 def describe_outcome(comparison: Comparison) -> tuple[str, str]:
@@ -111,12 +113,16 @@ def list_changed_parts(model: ModelParts, min_change: float) -> list[PartChange]
 
 
 def list_changed_shares(comparison: Comparison) -> list[Difference]:
-    """Return the shares of calls by engine that are shown to differ."""
-    return [
-        row
-        for row in comparison.first_sentence.engines
-        if row.difference is not None and row.judgement not in _NOT_SHOWN
-    ]
+    """Return the shares of calls by engine that are shown to differ; none where one is not comparable."""
+    shares = comparison.first_sentence.engines
+    if find_incomparable_shares(shares):
+        return []
+    return [row for row in shares if row.difference is not None and row.judgement not in _NOT_SHOWN]
+
+
+def find_incomparable_shares(shares: Sequence[Difference]) -> list[Difference]:
+    """Return the shares of engines that cannot be compared."""
+    return [row for row in shares if row.metric != f"{UNKNOWN} share" and row.difference is None]
 
 
 def is_grave(change: FindingChange) -> bool:

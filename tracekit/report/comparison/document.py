@@ -149,8 +149,12 @@ def _is_of_model(group: Group) -> bool:
 
 
 def _build_charts(comparison: Comparison) -> Section:
-    """Return the place of the charts of the group with most calls."""
-    groups = _list_groups(comparison)
+    """Return the place of the charts of the group with most calls; nothing where no interval can be drawn."""
+    groups = [
+        (number, group)
+        for number, group in _list_groups(comparison)
+        if any(row.low is not None for row in group.rows)
+    ]
     if not groups:
         return Section("charts", "Charts")
     number, group = max(groups, key=lambda entry: entry[1].base_windows + entry[1].new_windows)
@@ -162,12 +166,14 @@ def _build_charts(comparison: Comparison) -> Section:
 
 def _build_differences(comparison: Comparison) -> Section:
     """Return all numbers of all groups."""
-    groups = _list_groups(comparison)
-    most = max(groups, key=lambda entry: entry[1].base_windows + entry[1].new_windows, default=None)
+    drawn = [block for block in _build_charts(comparison).blocks if isinstance(block, Picture)]
     blocks: list[Block] = [Paragraph(words.footnote(comparison))]
-    for number, group in groups:
-        chart = () if most is not None and most[0] == number else (Picture(label_chart(number)),)
-        blocks.append(_build_group(label_chart(number), words.title(group), list(group.rows), chart, group))
+    for number, group in _list_groups(comparison):
+        chart = Picture(label_chart(number))
+        pictures = () if chart in drawn else (chart,)
+        blocks.append(
+            _build_group(label_chart(number), words.title(group), list(group.rows), pictures, group)
+        )
     if comparison.preparing:
         blocks.append(_build_group("runs", "Whole runs", list(comparison.preparing)))
     if one_sided := _list_one_sided(comparison):

@@ -13,6 +13,7 @@ from tracekit.report.comparison.decision import (
     LengthOutcome,
     decide_length,
     decide_outcome,
+    find_incomparable_shares,
     list_changed_shares,
     list_lengths,
 )
@@ -50,8 +51,7 @@ def sentence(comparison: Comparison) -> str:
 
 def _order_claims(comparison: Comparison) -> list[str]:
     """Return the claims, the one that decided the outcome first."""
-    lengths = " ".join(filter(None, (_lengths(comparison), describe_growth(comparison))))
-    engines, findings = _engines(comparison), findings_sentence(comparison)
+    lengths, engines, findings = _lengths(comparison), _engines(comparison), findings_sentence(comparison)
     match decide_outcome(comparison):
         case "better" | "worse":
             return [findings, lengths, engines]
@@ -99,6 +99,8 @@ def _lengths(comparison: Comparison) -> str:
     if len(others) > _MOST_UNCHANGED:
         more = plural(len(others) - _MOST_UNCHANGED, "more model")
         sentences.append(f"No difference in length is shown for {more}.")
+    if growth := describe_growth(comparison):
+        sentences.append(growth)
     changed = any(verdict in ("slower", "faster") for _, _, verdict in shown)
     if here and changed:
         sentences.append("One run per side does not show how much runs of the same program differ.")
@@ -183,8 +185,7 @@ def _engines(comparison: Comparison) -> str:
     of_engines = [row for row in shares if row.metric != f"{UNKNOWN} share"]
     if not any(row.base.value is not None or row.new.value is not None for row in of_engines):
         return "No call has a known engine."
-    incomparable = [row for row in of_engines if row.difference is None]
-    if incomparable:
+    if incomparable := find_incomparable_shares(shares):
         return (
             f"Engines cannot be compared: {missing(incomparable)[0].reason.removeprefix('not measurable, ')}."
         )
@@ -200,7 +201,7 @@ def _engines(comparison: Comparison) -> str:
         return f"Too few calls for an interval of the engines' shares: calls {listed}."
     if all(row.tested == WITHIN for row in moved):
         listed = ", ".join(f"{_place(row)} {pair(row)}" for row in moved)
-        return f"Calls {listed}: with so few calls in a row, chance can do as much."
+        return f"Calls {listed}: calls in a row are alike, and chance can do as much."
     return "No difference in the engines' shares of the calls is shown."
 
 

@@ -27,7 +27,7 @@ def build_models_table(comparison: Comparison) -> tuple[Block, ...]:
 def _iter_shared(comparison: Comparison) -> Iterator[tuple[str, ...]]:
     for name, row in list_lengths(comparison):
         group = _find_group(comparison, name)
-        if group is None:
+        if group is None or not group.base_windows + group.new_windows:
             continue
         counts = f"{group.base_windows:,} → {group.new_windows:,}"
         yield (

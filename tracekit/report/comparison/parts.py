@@ -17,6 +17,7 @@ _NAME_WIDTH = 60
 _MOST_IN_SENTENCE = 3
 _MOST_PARTS = 2
 _WHOLE = "whole call"
+_ALL_CALLS = "All calls"
 _UNEXPLAINED = "time that the recordings do not explain"
 _NUMBERS = ("BASE", "NEW", "difference", "interval, ms")
 _HEADER = ("part", *_NUMBERS, "result", "basis")
@@ -40,7 +41,7 @@ def describe_growth(comparison: Comparison) -> str:
 def _describe_model(model: ModelParts, length: Difference | None, min_change: float) -> str:
     """Return ``Calls of Net are 4.90 ms longer on average after the first; 4.20 ms of it is ML runtime.``"""
     change = model.whole.difference
-    if model.missing or change is None:
+    if not model.parts or change is None:
         return ""
     outcome = "not shown" if length is None else decide_length(length, min_change)
     sign = {"slower": 1, "faster": -1}.get(outcome, 0)
@@ -111,16 +112,25 @@ def build_parts(comparison: Comparison) -> Section:
 
 
 def _iter_blocks(comparison: Comparison) -> Iterator[Block]:
-    for model in comparison.parts:
-        name = clip(printable(model.model), _NAME_WIDTH) or "All calls"
-        if model.missing:
-            yield Paragraph(make_sentence(f"{name}: not comparable, {model.missing}"))
-            continue
-        rows = [
-            _build_cells(_WHOLE, model.whole, is_whole=True),
-            *(_build_cells(PART_WORDS[change.part].name, change.row) for change in model.parts),
-        ]
-        yield Table.from_rows(_HEADER, rows, _NUMBERS, caption=name, dispensable=("basis",))
+    """Yield the table of each model, that of the largest change first; those of further models are folded."""
+    models = sorted(comparison.parts, key=lambda model: -abs(model.whole.difference or 0.0))
+    for position, model in enumerate(models):
+        name = clip(printable(model.model), _NAME_WIDTH) or _ALL_CALLS
+        block = _build_table(model, name)
+        if len(models) == 1:
+            yield block
+        else:
+            yield Section(f"parts-{position}", name, (block,), is_folded=position > 0)
+
+
+def _build_table(model: ModelParts, name: str) -> Block:
+    if model.missing:
+        return Paragraph(make_sentence(f"{name}: not comparable, {model.missing}"))
+    rows = [
+        _build_cells(_WHOLE, model.whole, is_whole=True),
+        *(_build_cells(PART_WORDS[change.part].name, change.row) for change in model.parts),
+    ]
+    return Table.from_rows(_HEADER, rows, _NUMBERS, caption=name, dispensable=("basis",))
 
 
 def _build_cells(name: str, row: Difference, is_whole: bool = False) -> tuple[str, ...]:
@@ -133,7 +143,7 @@ def _build_cells(name: str, row: Difference, is_whole: bool = False) -> tuple[st
     elif row.difference == 0:
         result = "= the same"
     else:
-        result = _RESULTS.get(row.judgement, row.base.missing or row.new.missing)
+        result = _RESULTS.get(row.judgement, "not comparable")
     bases = {basis for side in (row.base, row.new) for basis in side.basis.split(" and ") if basis}
     return (
         name,

@@ -116,9 +116,17 @@ def print_block(
         case Picture():
             return pictures.get(block.name)
         case Section():
-            return tag("div", tag("h3", block.heading, block.mark), _print_content(block, pictures))
+            return _print_inner_section(block, pictures)
         case _:
             assert_never(block)
+
+
+def _print_inner_section(section: Section, pictures: Mapping[str, Html | None]) -> Html:
+    heading = tag("h3", section.heading, section.mark)
+    content = _print_content(section, pictures)
+    if not section.is_folded:
+        return tag("div", heading, content)
+    return tag("details", tag("summary", heading), content, class_="folded-part")
 
 
 def _print_headline(headline: Headline) -> Html:
