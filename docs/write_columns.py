@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tracekit.analysis.budget.parts import BUDGET_KINDS, BUDGET_PARTS, BudgetPart
 from tracekit.analysis.engines.counters import EVENT_COUNTS, METRIC_SUMS
 from tracekit.analysis.engines.segments import SEGMENTS, TIMES
 from tracekit.columns.calls import CALL_COLUMNS
@@ -18,6 +19,7 @@ from tracekit.columns.frames import FRAMES
 from tracekit.model import columns
 from tracekit.model.columns import get_unit
 from tracekit.model.vocabulary import Basis
+from tracekit.report.wording.budget import PART_WORDS
 
 DOCS = Path(__file__).resolve().parent
 TRACE_FRAMES = {
@@ -40,6 +42,37 @@ ANALYSIS_FIELDS = {
     "`events`": EVENT_COUNTS,
     "`metrics`": METRIC_SUMS,
 }
+BUDGET_EVIDENCE = {
+    BudgetPart.ANE: "the Neural Engine's rows that the call owns ([ownership](#ownership))",
+    BudgetPart.GPU: "the GPU's rows of inference that the call owns",
+    BudgetPart.CPU: "Core ML's rows of the CPU; in a call without one, samples in kernels of a model",
+    BudgetPart.LOAD: "rows of load and compile; in a call without one, samples",
+    BudgetPart.CONTESTED: "rows that may be of the call and of another owner",
+    BudgetPart.COPY: "samples of the call in copies",
+    BudgetPart.RUNTIME: (
+        "samples of the call in a runtime, in preparations for an engine too, "
+        "and of kernels and loads beyond their rows"
+    ),
+    BudgetPart.APP: "samples of the call outside of all runtimes",
+    BudgetPart.UNNAMED: "samples of the call in frames that no symbol names",
+    BudgetPart.RUNNING: "rows of `thread-state`, where the call has no sample",
+    BudgetPart.OTHER_PROCESS: (
+        "rows of an engine whose process is known and another one, "
+        "up to the begin of the call's last own row there"
+    ),
+    BudgetPart.OTHER_CALL: (
+        "all other rows of an engine up to there: a label that fits no model of the app shows no process"
+    ),
+    BudgetPart.RUNNABLE: "rows of `thread-state`: Runnable, Preempted, Interrupted",
+    BudgetPart.WAITING: "the waiting time of the call, unless every engine that it may use is measured",
+    BudgetPart.BLOCKED: "rows of `thread-state`; in a call without one, blocked samples",
+    BudgetPart.HAND_OVER: "none: no row and no sample between two engines' work",
+    BudgetPart.OTHER_THREADS: "samples of the app's threads that do not count for the call",
+    BudgetPart.IDLE: (
+        "none: no row of an engine for the app and no sample of it, for two sampling periods or more"
+    ),
+    BudgetPart.UNKNOWN: "none",
+}
 _TYPES = {"int64": "integer", "Int64": "integer", "bool": "boolean"}
 """Of JSON; a column of another dtype is a string."""
 
@@ -56,7 +89,14 @@ def render_files() -> dict[Path, str]:
     listed = rows.read_text("utf-8")
     for name, frames in (("frames of a trace", TRACE_FRAMES), ("fields of an analysis", ANALYSIS_FIELDS)):
         listed = _replace_part(listed, name, format_frames(frames))
-    return {page: text, rows: listed, schema: json.dumps(document, ensure_ascii=False, indent=2) + "\n"}
+    evidence = DOCS / "evidence.md"
+    parts = _replace_part(evidence.read_text("utf-8"), "parts of a budget", format_parts())
+    return {
+        page: text,
+        rows: listed,
+        evidence: parts,
+        schema: json.dumps(document, ensure_ascii=False, indent=2) + "\n",
+    }
 
 
 def format_frames(frames: Mapping[str, columns.Columns]) -> str:
@@ -68,6 +108,16 @@ def format_frames(frames: Mapping[str, columns.Columns]) -> str:
 def _list_columns(frame: columns.Columns) -> str:
     names = (*frame.required, *frame.optional)
     return ", ".join(f"`{n}` ({frame.meanings[n]})" if n in frame.meanings else f"`{n}`" for n in names)
+
+
+def format_parts() -> str:
+    """Return the parts of a budget in order of precedence, with their bases, evidence and meaning."""
+    lines = ["| part | name | basis | evidence | meaning |", "|---|---|---|---|---|"]
+    for part in BUDGET_PARTS:
+        bases = ", ".join(str(kind.basis or "–") for kind in BUDGET_KINDS if kind.part is part)
+        words = PART_WORDS[part]
+        lines.append(f"| `{part}` | {words.name} | {bases} | {BUDGET_EVIDENCE[part]} | {words.meaning} |")
+    return "\n".join(lines)
 
 
 def format_frame(frame: FrameColumns[Any]) -> str:

@@ -28,8 +28,8 @@ pytestmark = pytest.mark.integration
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 FUSION = runpy.run_path(str(BENCHMARKS / "fusion.py"))
 sys.path.append(str(BENCHMARKS))
-growth, shapes, findings, browser, spindump = map(
-    importlib.import_module, ("growth", "shapes", "findings", "browser", "spindump")
+growth, shapes, findings, browser, spindump, budget = map(
+    importlib.import_module, ("growth", "shapes", "findings", "browser", "spindump", "budget")
 )
 
 
@@ -115,6 +115,18 @@ def test_findings_of_many_models_are_measured() -> None:
     figure = findings.measure(FUSION["synthetic"](100, 20, 30), are_models=True)
     assert figure["windows"] == 30
     assert figure["findings"] > 0
+
+
+@pytest.mark.parametrize(("seconds", "is_above"), [(0.59, False), (0.61, True)])
+def test_budgets_that_take_longer_than_their_target_fail(
+    seconds: float, is_above: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figure = budget.measure(100, 20, 30)
+    assert figure["calls"] == 30
+    monkeypatch.setattr(budget, "measure", lambda *_: figure | {"budget_seconds": seconds})
+    monkeypatch.setattr(sys, "argv", ["budget.py"])
+    with pytest.raises(SystemExit, match=r"at most 0\.6 s") if is_above else nullcontext():
+        budget.main()
 
 
 def run(program: str, tmp_path: Path, *arguments: str) -> Any:

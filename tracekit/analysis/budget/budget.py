@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tracekit.analysis.budget.layers import Layers
 from tracekit.analysis.budget.parts import BUDGET_KINDS, KIND_CODE, BudgetKind, BudgetPart
 from tracekit.analysis.budget.run_layers import Evidence, RunLayers
+from tracekit.analysis.engines.codes import sum_by_code
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.engines.ranges import iter_blocks
 from tracekit.model.columns import IntArray
@@ -88,13 +89,14 @@ class Budget:
     """
 
     def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
         self._run = RunLayers(evidence)
         self._latest: tuple[tuple[int, int], _Block] | None = None
 
     @cached_property
     def blocks(self) -> list[tuple[int, int]]:
         """Ranges of calls (first, after) whose pieces fit into memory together."""
-        evidence, run = self._run.evidence, self._run
+        evidence, run = self.evidence, self._run
         sizes = 1 + evidence.members.counts + ((run.ends - run.starts) >> _LONGEST_LENGTH_BITS)
         for engine in SERVING:
             sizes = sizes + evidence.measured.find_work(engine).count(run.starts, run.ends)
@@ -147,10 +149,11 @@ def _build_block(layers: Layers, first: int) -> _Block:
         if not len(times):
             return remaining
         taken, code = times & free, KIND_CODE[kind]
-        duration[:, code] = axis.measure(taken)
+        cut = call, starts, ends = axis.cut(taken)
+        duration[:, code] = sum_by_code(call, ends - starts, len(axis))
         overlap[:, code] = axis.measure(times) - duration[:, code]
         codes.append(code)
-        cuts.append(axis.cut(taken))
+        cuts.append(cut)
         return remaining - taken
 
     for kind, times in layers.iter_layers():

@@ -164,12 +164,12 @@ class Layers:
         np.maximum.at(last_starts, call, starts)
         has_rows = np.isin(np.arange(len(self.axis)), call)
         has_stacks = self._evidence.served[engine][self._rows] & ~has_rows
-        limits = np.where(has_stacks, self.axis.ends, last_starts)
-        others = self._lay_by_process(lambda pid: self._run.find_others(engine, part, pid), limits)
-        certain = self._lay_by_process(
-            lambda pid: self._run.find_others(engine, part, pid, is_certain=True), limits
-        )
-        times = (others & self._select_calls(has_rows)) | (certain & self._select_calls(has_stacks))
+        times = self._lay_by_process(lambda pid: self._run.find_others(engine, part, pid), last_starts)
+        if has_stacks.any():
+            ends = np.where(has_stacks, self.axis.ends, self.axis.starts)
+            times |= self._lay_by_process(
+                lambda pid: self._run.find_others(engine, part, pid, is_certain=True), ends
+            )
         return times if part is BudgetPart.OTHER_PROCESS else times - owned
 
     def _lay_by_process(
