@@ -13,7 +13,6 @@ from tracekit.report.wording.summary import distinguish_models, name_engines
 from tracekit.text import format_duration
 
 _FEWEST = 2
-_NAME_WIDTH, _ENGINE_WIDTH = 24, 32
 
 
 def list_models(analysis: Analysis) -> tuple[Table, ...]:
@@ -28,8 +27,8 @@ def list_models(analysis: Analysis) -> tuple[Table, ...]:
     engines = [name_engines(model) for model in models]
     lengths = [format_duration(model.length_ns) if model.length_ns else "" for model in models]
     columns = (
-        Column("model", names, is_clipped=True, width=_NAME_WIDTH),
-        Column("engine", engines, width=_ENGINE_WIDTH, bars=_draw_bars(parts)),
+        Column("model", names, is_clipped=True),
+        Column("engine", engines, is_clipped=True, bars=_draw_bars(parts)),
         Column("calls", [f"{model.calls:,}" for model in models], "number", rank=1),
         Column("median", lengths, "number"),
         Column("costs most", costs, is_clipped=True),

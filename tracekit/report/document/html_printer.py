@@ -40,6 +40,7 @@ _SIGN: dict[Severity, str] = {"error": "✕", "warning": "!", "info": "i"}
 _GONE = "gone"
 """What became of a finding that only the older recording has: it warns of nothing any more."""
 _MOST_UNFOLDED = 5
+_BAR_WIDTH = 1000
 _NO_PICTURES: Mapping[str, Html | None] = {}
 
 
@@ -152,16 +153,22 @@ def _print_bar(bar: Sequence[BarPart]) -> Html | None:
     starts = accumulate((part.share for part in bar), initial=0.0)
     parts = (
         tag(
-            "rect",
-            x=f"{100 * start:.2f}%",
-            width=f"{100 * part.share:.2f}%",
-            height="100%",
+            "path",
+            d=f"M{_BAR_WIDTH * start:.1f} 0h{_BAR_WIDTH * part.share:.1f}v1h-{_BAR_WIDTH * part.share:.1f}z",
             class_=f"of-{part.engine or 'none'}",
         )
         for start, part in zip(starts, bar, strict=False)
     )
     names = ", ".join(f"{part.name} {format_percent(part.share)}" for part in bar)
-    return tag("svg", tag("title", names), *parts, class_="parts-bar", role="img")
+    return tag(
+        "svg",
+        tag("title", names),
+        *parts,
+        class_="parts-bar",
+        role="img",
+        viewBox=f"0 0 {_BAR_WIDTH} 1",
+        preserveAspectRatio="none",
+    )
 
 
 def _print_cell(kind: ColumnKind, cell: tuple[str, str]) -> object:
