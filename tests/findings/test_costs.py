@@ -104,7 +104,7 @@ def test_what_limits_an_answer_is_no_finding() -> None:
 def test_the_cost_of_calls_with_its_share_of_the_recording() -> None:
     finding = lost("work-beside-calls", 324 * MS)
     assert write_cost(finding, INFO) == "Costs 324 ms over 9 calls: 32 % of the recording's length."
-    assert name_cost(finding) == "the app's work between calls, 324 ms"
+    assert name_cost(finding) == "324 ms: work between calls"
 
 
 def test_the_cost_where_the_length_of_the_recording_is_not_known() -> None:

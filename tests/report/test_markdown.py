@@ -158,13 +158,13 @@ def test_names_change_nothing_of_the_documents_shape(word: str) -> None:
         )
         assert re.fullmatch("[^\0-\x1f\x7f\u202e]*", line)
     assert len(text) < 20_000
-    assert {len(row) for table in tables(text) for row in table[:1]} == {6, 7, 9}
+    assert {len(row) for table in tables(text) for row in table[:1]} == {5, 6, 7, 9}
     for table in tables(text):
         assert len({len(row) for row in table}) == 1
 
 
 def test_the_engines_and_the_latencies() -> None:
-    engines, latencies, _ = tables(to_markdown(literal()))
+    _, engines, latencies, _ = tables(to_markdown(literal()))
     assert engines == [
         ["engine", "busy (measured)", "samples", "host time", "phases", "meaning"],
         ["---", "--:", "--:", "--:", "---", "---"],
@@ -210,7 +210,7 @@ def test_the_writers_words() -> None:
         literal(), Extras("Slow *4.2*", "See <b>", "https://example.com/1", ("xctrace record",))
     )
     assert shown(text.splitlines()[0]) == "### Slow *4.2*"
-    assert [shown(line) for line in text.splitlines()[6:9:2]] == ["See <b>", "<https://example.com/1>"]
+    assert [shown(line) for line in text.splitlines()[11:14:2]] == ["See <b>", "<https://example.com/1>"]
     assert "\n\n##### Commands\n\n    xctrace record\n\n" in text
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -25,7 +25,7 @@ from tracekit.model.vocabulary import ENGINE_CODE, ML_ENGINES, SERVING, Basis, E
 AnswerKind: TypeAlias = Literal[
     "models", "whole-run", "no-calls", "no-length", "no-evidence", "no-symbols", "no-model", "threads"
 ]
-MOST_MODELS = 3
+MOST_MODELS = 5
 """The headline names so many models, those with most time first."""
 
 
@@ -73,6 +73,10 @@ class ModelAnswer:
     lengths_ns: tuple[int, int] | None = None
     cut: int = 0
     """Unknown calls that an edge of the recording cuts: their engine may have worked outside of it."""
+    position: int = -1
+    """The model's position in ``Analysis.call_models``."""
+    costliest: Finding[Any] | None = None
+    """The error or warning about the model that costs most; None where none has a cost."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +144,8 @@ class Answer:
     power: Power | None = None
     log: LogAnswer | None = None
     others: tuple[ProcessAnswer, ...] = ()
+    costliest: Finding[Any] | None = None
+    """The error or warning that costs most; None where none has a cost."""
 
 
 def make_answer(calls: Calls, findings: tuple[Finding[Any], ...], power: Power | None) -> Answer:
@@ -149,14 +155,16 @@ def make_answer(calls: Calls, findings: tuple[Finding[Any], ...], power: Power |
     placements = {
         (finding.model, finding.pid): finding for finding in findings if finding.kind in PLACEMENT_KINDS
     }
+    costly = [finding for finding in findings if finding.severity != "info" and finding.lost_ns]
+    costly.sort(key=lambda finding: -(finding.lost_ns or 0))
     of_target, of_processes = _split_by_process(calls)
     listed = of_target[:MOST_MODELS]
     kind = choose_answer_kind(calls)
     if calls.sources == ("run",):
         listed = (ModelCalls("", "", True, -1, np.arange(len(calls.starts))),)
-    models = tuple(
-        _make_model_answer(calls, model, placements.get((model.name, model.pid))) for model in listed
-    )
+    costliest = {(finding.model, finding.pid): finding for finding in reversed(costly)}
+    answers = (_make_model_answer(calls, model, placements.get((model.name, model.pid))) for model in listed)
+    models = tuple(replace(model, costliest=costliest.get((model.model, model.pid))) for model in answers)
     requests = analysis.requests
     return Answer(
         kind,
@@ -177,6 +185,7 @@ def make_answer(calls: Calls, findings: tuple[Finding[Any], ...], power: Power |
         power,
         _log_of(calls),
         tuple(of_processes),
+        costly[0] if costly else None,
     )
 
 
@@ -287,6 +296,7 @@ def _make_model_answer(
         tuple(_count_contested(calls, rows)),
         find_two_lengths(select_warm_lengths(calls, rows)) if calls.is_timed else None,
         int((calls.is_cut[rows] & (served == 0)).sum()),
+        int(calls.model_of[rows[0]]) if len(rows) else -1,
     )
 
 

@@ -9,7 +9,6 @@ from typing import Any, TypedDict
 import numpy as np
 
 from tracekit.analysis.findings.action import Action
-from tracekit.analysis.findings.answer import MOST_MODELS
 from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.findings.finding import Finding, Support, WindowRanges
 from tracekit.analysis.findings.instruments import (
@@ -74,6 +73,7 @@ _LOSS = re.compile(
 )
 _LOST_CODES = DAMAGE | {"recording-issues-cut"}
 _MOST_ISSUES = 4
+_MOST_MODELS = 3
 _LONGEST_RECORDING_NS = 600 * 10**9
 _STEP_NS = 10 * 10**9
 
@@ -130,7 +130,7 @@ def _is_loss(issue: Issue) -> bool:
 def _find_too_few_calls(calls: Calls) -> Iterator[Finding[FewCallsNumbers]]:
     """Yield the leading models with too few calls for a percentile; the first call is none of them."""
     listed = [
-        (model, len(model.rows) - int(calls.first[model.rows].sum())) for model in calls.models[:MOST_MODELS]
+        (model, len(model.rows) - int(calls.first[model.rows].sum())) for model in calls.models[:_MOST_MODELS]
     ]
     # Beside calls that a table reports, calls from stacks are those that it lacks.
     source = calls.analysis.window_rows["source"].astype("str").to_numpy(object)
@@ -178,7 +178,7 @@ def _find_coarse_sampling(calls: Calls) -> Iterator[Finding[CoarseNumbers]]:
     chosen = np.flatnonzero(served & ~measured & short & (np.bincount(models, minlength=count) > 0))
     if not len(chosen):
         return
-    listed = [calls.models[model] for model in chosen[:MOST_MODELS].tolist()]
+    listed = [calls.models[model] for model in chosen[:_MOST_MODELS].tolist()]
     missing = list_missing_instruments(calls, *ENGINE_INSTRUMENTS.values())
     only = listed[0] if len(chosen) == 1 else None
     yield Finding(

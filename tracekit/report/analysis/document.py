@@ -14,6 +14,7 @@ from tracekit.report.analysis.engines_section import build_counters, build_engin
 from tracekit.report.analysis.evidence_section import build_evidence
 from tracekit.report.analysis.extent import Extent
 from tracekit.report.analysis.limits import add_notes, list_limits
+from tracekit.report.analysis.models_table import list_models
 from tracekit.report.analysis.recording_facts import recording_facts
 from tracekit.report.analysis.threads_section import build_threads
 from tracekit.report.document.blocks import (
@@ -72,7 +73,7 @@ def build_document(
 def _build_summary(analysis: Analysis, extent: Extent, notes: Footnotes) -> Section:
     headline = Headline(wording.headline(analysis.answer))
     limits = list_limits(notes.whole, extent.most_alike)
-    return Section("verdict", "Summary", (headline, *limits), is_lead=True)
+    return Section("verdict", "Summary", (headline, *list_models(analysis), *limits), is_lead=True)
 
 
 def _build_findings(analysis: Analysis, extent: Extent, _notes: Footnotes) -> Section:

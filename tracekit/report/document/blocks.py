@@ -58,8 +58,19 @@ class Marks:
 
 
 @dataclass(frozen=True)
+class BarPart:
+    """A part of a bar: its name, its share of the whole, and the engine whose colour it has, or ""."""
+
+    name: str
+    share: float
+    engine: str
+
+
+@dataclass(frozen=True)
 class Column:
     """A column of a table: its texts, and the marks of its head and its rows.
+
+    Pages draw the bar of each row, if it has ``bars``, before its text.
 
     Where a line of text is too narrow, the texts of the columns that are clipped are cut first, then the
     columns of the highest ``rank`` are left out. Text cuts each one to ``width`` characters.
@@ -72,6 +83,7 @@ class Column:
     rank: int = 0
     is_clipped: bool = False
     width: int = 0
+    bars: Sequence[Sequence[BarPart]] = ()
 
     @property
     def is_number(self) -> bool:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
-from itertools import repeat
+from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import accumulate, repeat
 from typing import assert_never
 
 from tracekit.model.trace import Severity
 from tracekit.report.document.blocks import (
     DECIDES,
     SEVERITY_WORD,
+    BarPart,
     Block,
+    Column,
     ColumnKind,
     Command,
     Facts,
@@ -31,13 +33,14 @@ from tracekit.report.document.blocks import (
 )
 from tracekit.report.html.elements import Html, badge, join, table, tag
 from tracekit.report.wording.findings import NextStep
-from tracekit.text import plural
+from tracekit.text import format_percent, plural
 
 _SIGN: dict[Severity, str] = {"error": "✕", "warning": "!", "info": "i"}
 """The sign of a severity: colour is never the only mark."""
 _GONE = "gone"
 """What became of a finding that only the older recording has: it warns of nothing any more."""
 _MOST_UNFOLDED = 5
+_BAR_WIDTH = 1000
 _NO_PICTURES: Mapping[str, Html | None] = {}
 
 
@@ -138,10 +141,42 @@ def _print_headline(headline: Headline) -> Html:
 
 
 def _print_table(block: Table, caption: str) -> Html:
-    columns = (map(_print_cell, repeat(column.kind), column.cells) for column in block.columns)
+    columns = map(_print_column, block.columns)
     header = [column.heading for column in block.columns]
     numbers = [column.is_number for column in block.columns]
     return table(header, list(zip(*columns, strict=True)), numbers, caption)
+
+
+def _print_column(column: Column) -> list[object]:
+    cells = map(_print_cell, repeat(column.kind), column.cells)
+    if not column.bars:
+        return list(cells)
+    return [join([_print_bar(bar), cell]) for bar, cell in zip(column.bars, cells, strict=True)]
+
+
+def _print_bar(bar: Sequence[BarPart]) -> Html | None:
+    """Return the parts of a whole in their colours."""
+    if not bar:
+        return None
+    starts = accumulate((part.share for part in bar), initial=0.0)
+    parts = (
+        tag(
+            "path",
+            d=f"M{_BAR_WIDTH * start:.1f} 0h{_BAR_WIDTH * part.share:.1f}v1h-{_BAR_WIDTH * part.share:.1f}z",
+            class_=f"of-{part.engine or 'none'}",
+        )
+        for start, part in zip(starts, bar, strict=False)
+    )
+    names = ", ".join(f"{part.name} {format_percent(part.share)}" for part in bar)
+    return tag(
+        "svg",
+        tag("title", names),
+        *parts,
+        class_="parts-bar",
+        role="img",
+        viewBox=f"0 0 {_BAR_WIDTH} 1",
+        preserveAspectRatio="none",
+    )
 
 
 def _print_cell(kind: ColumnKind, cell: tuple[str, str]) -> object:

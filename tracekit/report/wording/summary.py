@@ -8,15 +8,17 @@ from dataclasses import replace
 
 from tracekit.analysis.engines.ownership import RUNTIMES
 from tracekit.analysis.findings.answer import Answer, EngineUse, ModelAnswer, ProcessAnswer
+from tracekit.analysis.findings.placement import PLACEMENT_KINDS
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.schemas import CORE_AI, MPS_INTERVALS
 from tracekit.model.vocabulary import Basis, Engine
 from tracekit.report.wording.findings import placement
+from tracekit.report.wording.findings.cost import describe_cost
 from tracekit.report.wording.log import log_sentence
 from tracekit.report.wording.names import engine_name, format_model_name
 from tracekit.report.wording.power import describe_power
 from tracekit.report.wording.threads import describe_threads
-from tracekit.text import clip, format_duration, format_percent, plural, printable
+from tracekit.text import clip, format_duration, format_percent, join_words, plural, printable
 
 _LEAST_SHARE = 0.01
 _SHORT_NAME = 40
@@ -27,7 +29,7 @@ def headline(answer: Answer) -> str:
     """Return the sentences that state first on which engine each model ran, and failures after them."""
     if answer.log is not None and answer.kind == "no-evidence":
         return log_sentence(answer.log)
-    return f"{_describe_engines(answer)}{_describe_failures(answer)}"
+    return f"{_describe_engines(answer)}{_describe_failures(answer)}{_describe_costliest(answer)}"
 
 
 def window_sources(sources: Sequence[str]) -> str:
@@ -44,6 +46,17 @@ def _describe_failures(answer: Answer) -> str:
         return ""
     calls = f", in {answer.failed_calls:,} of {plural(answer.calls, 'call')}" if answer.failed_calls else ""
     return f" {plural(answer.failed_requests, 'request')} to the Neural Engine failed{calls}."
+
+
+def _describe_costliest(answer: Answer) -> str:
+    """Return `` Costs most: work between calls (Segmenter), 324 ms (sampled).``, of several models.
+
+    A change of engine is the headline already.
+    """
+    finding = answer.costliest
+    if finding is None or finding.kind in PLACEMENT_KINDS:
+        return ""
+    return f" Costs most: {describe_cost(finding, answer.model_count > 1)}."
 
 
 def _describe_engines(answer: Answer) -> str:
@@ -79,7 +92,7 @@ def _describe_engines(answer: Answer) -> str:
             return _describe_whole_run(answer)
         case "models":
             more = answer.model_count - len(answer.models)
-            sentences = [_describe_model(model) for model in _distinguish_models(answer.models)]
+            sentences = _describe_models(distinguish_models(answer.models))
             sentences += [f"And {plural(more, 'more model')}."] if more > 0 else []
             return " ".join([*sentences, *_describe_others(answer.others)])
 
@@ -109,7 +122,7 @@ def _describe_other(answer: ProcessAnswer) -> str:
     return f"{process}, {calls}, with work {engines}" if engines else f"{process}, {calls}"
 
 
-def _distinguish_models(models: Sequence[ModelAnswer]) -> list[ModelAnswer]:
+def distinguish_models(models: Sequence[ModelAnswer]) -> list[ModelAnswer]:
     """Return models; those of one name in several processes get the number of their process."""
     counts = Counter(model.model for model in models)
     return [
@@ -122,6 +135,33 @@ def _add_process(model: ModelAnswer) -> ModelAnswer:
     name = f"{clip(printable(model.model), _SHORT_NAME)} (process {model.pid})"
     placement = model.placement and replace(model.placement, model=name)
     return replace(model, model=name, placement=placement)
+
+
+def _describe_models(models: Sequence[ModelAnswer]) -> list[str]:
+    """Return a sentence for the models that ran on one engine in all calls, and one for each other model."""
+    groups: dict[Engine, list[ModelAnswer]] = {}
+    for model in models:
+        if _is_on_one_engine(model):
+            groups.setdefault(model.engines[0].engine, []).append(model)
+    several = [group for group in groups.values() if len(group) > 1]
+    sentences = [_describe_alike(group) for group in several]
+    alike = {model.position for group in several for model in group}
+    return sentences + [_describe_model(model) for model in models if model.position not in alike]
+
+
+def _is_on_one_engine(model: ModelAnswer) -> bool:
+    """Return whether a table measured one engine in all calls of a model, and nothing else."""
+    uses = model.engines
+    is_alone = len(uses) == 1 and uses[0].calls == model.calls and uses[0].table != MPS_INTERVALS
+    is_measured = is_alone and uses[0].basis is Basis.MEASURED and model.source not in GIVEN_SOURCES
+    return is_measured and model.is_named and model.source != "stacks" and not model.contested
+
+
+def _describe_alike(models: Sequence[ModelAnswer]) -> str:
+    """Return ``Segmenter and Tagger ran on the Neural Engine in all 16 calls.``"""
+    names = join_words([format_model_name(model.model, True) for model in models])
+    count = plural(sum(model.calls for model in models), "call")
+    return f"{names} ran on {engine_name(models[0].engines[0].engine)} in all {count}."
 
 
 def _describe_model(model: ModelAnswer) -> str:
@@ -255,6 +295,22 @@ def _describe_length(model: ModelAnswer) -> str:
         if use.busy_share >= _LEAST_SHARE
     ]
     return f": {', '.join([length if model.calls == 1 else f'{length} per call', *busy])}"
+
+
+def name_engines(model: ModelAnswer) -> str:
+    """Return ``Neural Engine``; of several, those with most calls first: ``Neural Engine (6), CPU (6)``."""
+    uses = sorted(model.engines, key=lambda use: -use.calls)
+    is_alone = len(uses) == 1 and uses[0].calls == model.calls
+    names = [f"{_name_use(use)}{'' if is_alone else f' ({use.calls:,})'}" for use in uses]
+    return ", ".join([*names, *([f"not visible ({model.unknown:,})"] if model.unknown else [])])
+
+
+def _name_use(use: EngineUse) -> str:
+    name = engine_name(use.engine).removeprefix("the ")
+    return name if use.basis is Basis.MEASURED else f"{name}, {_BASIS_WORDS[use.basis]}"
+
+
+_BASIS_WORDS = {Basis.SAMPLED: "on stacks", Basis.INFERRED: "by the log"}
 
 
 def _refer_to_calls(use: EngineUse, model: ModelAnswer) -> str:

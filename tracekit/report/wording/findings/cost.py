@@ -14,6 +14,7 @@ from tracekit.analysis.findings.partial import PARTLY_ON_ENGINE
 from tracekit.analysis.findings.refusals import OPERATORS_REFUSED, PROGRAM_NOT_LOADED, REQUESTS_FAILED
 from tracekit.analysis.findings.requested import NOT_ON_REQUESTED_ENGINE
 from tracekit.model.trace import TraceInfo
+from tracekit.model.vocabulary import Basis
 from tracekit.report.wording.names import shorten_model_name
 from tracekit.text import format_duration, format_percent, plural
 
@@ -34,7 +35,7 @@ _NAMES: Mapping[Kind[Any], str] = {
     beside.ALLOCATIONS: "allocations between calls",
     beside.CONVERSIONS: "conversions between calls",
     beside.LOAD_PER_CALL: "loads before calls",
-    beside.WORK_BESIDE_CALLS: "the app's work between calls",
+    beside.WORK_BESIDE_CALLS: "work between calls",
     cold_start.COLD_FIRST_CALL: "the cold first call",
     cold_start.COMPILED_IN_RUN: "compiling the model",
     cold_start.LOADED_AGAIN: "loading the model again",
@@ -45,8 +46,8 @@ _NAMES: Mapping[Kind[Any], str] = {
     latency.LATENCY_DRIFT: "calls that grow longer",
     latency.LATENCY_OUTLIERS: "single long calls",
     ON_EFFICIENCY_CORES: "calls on efficiency cores",
-    PARTLY_ON_ENGINE: "parts of calls off the engine",
-    waiting.GAPS_IN_CALLS: "idle time in calls",
+    PARTLY_ON_ENGINE: "parts off the engine",
+    waiting.GAPS_IN_CALLS: "idle time",
     waiting.MAIN_THREAD_BLOCKED: "the blocked main thread",
 }
 """What costs the time of each kind with a cost."""
@@ -63,19 +64,25 @@ def write_cost(finding: Finding[Any], info: TraceInfo) -> str:
     calls = f" over {plural(finding.windows.count, 'call')}" if finding.windows.count else ""
     share = finding.lost_ns / info.duration_ns if info.duration_ns else 0.0
     part = f": {format_percent(share)} of the recording's length" if share >= _LEAST_SHARE else ""
-    return f"Costs {format_duration(finding.lost_ns)}{calls}{part}."
+    return f"Costs {_format_cost(finding)}{calls}{part}."
 
 
 _LEAST_SHARE = 0.005
 """A smaller share would read "0 %"."""
 
 
+def _format_cost(finding: Finding[Any]) -> str:
+    """Return ``324 ms (sampled)``; a measured time is a plain one."""
+    basis = "" if finding.basis is Basis.MEASURED else f" ({finding.basis})"
+    return f"{format_duration(finding.lost_ns or 0)}{basis}"
+
+
 def name_cost(finding: Finding[Any]) -> str:
-    """Return ``the app's work between calls, 324 ms``, of a finding with a cost."""
-    return f"{_NAMES[finding.kind]}, {format_duration(finding.lost_ns or 0)}"
+    """Return ``324 ms (sampled): work between calls``, of a finding with a cost."""
+    return f"{_format_cost(finding)}: {_NAMES[finding.kind]}"
 
 
-def name_cost_of_model(finding: Finding[Any]) -> str:
-    """Return ``the app's work between calls, 324 ms (Segmenter)``."""
-    model = f" ({shorten_model_name(finding.model)})" if finding.model else ""
-    return f"{name_cost(finding)}{model}"
+def describe_cost(finding: Finding[Any], has_model: bool) -> str:
+    """Return ``work between calls (Segmenter), 324 ms (sampled)``."""
+    model = f" ({shorten_model_name(finding.model)})" if has_model and finding.model else ""
+    return f"{_NAMES[finding.kind]}{model}, {_format_cost(finding)}"
