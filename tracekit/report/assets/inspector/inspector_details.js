@@ -1,4 +1,5 @@
 // What the inspector shows of each kind of thing.
+import { hasBudget } from "../data/budget.js";
 import { callName, callTitle } from "../data/calls.js";
 import { make } from "../shared/dom.js";
 import { cleanText, countOf, formatDuration, formatPercent, formatTime, formatWeight } from "../shared/numbers.js";
@@ -6,7 +7,7 @@ import { readLaneId } from "../timeline/lanes.js";
 import { callsOfInterval, ownerOf, OWNER_WORDS } from "../data/owners.js";
 import { describeStack } from "../data/described_samples.js";
 import { heaviestLeaves } from "../stacks/stacks.js";
-import { callBudget, hasBudget, typicalDifference } from "./budget_details.js";
+import { callBudget, typicalDifference } from "./budget_details.js";
 import { buttonLine, callButtons, engineBadge, factList, linkButton, placeButtons } from "./facts.js";
 import { describeRange } from "./range_details.js";
 import { stackDetail } from "./stack_detail.js";
@@ -98,6 +99,7 @@ export function intervalDetails({ lane, index }, context) {
     ["Engine", engineBadge(view, view.engines[span.engine])],
     ["Start", formatTime(start, DETAIL_STEP_NS)],
     ["Length", `${formatDuration(end - start)}, ${span.basis}`],
+    ["Table", cleanText(view.strings[span.source] ?? "", 80)],
   ];
   const nodes = [factList(facts), ownerDetails(span, index, context), placeButtons({ from: start, to: end }, context)];
   return { title: name || cleanText(view.strings[span.label], 80), nodes };

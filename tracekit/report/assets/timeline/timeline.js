@@ -8,7 +8,7 @@ import { runKey } from "./keys.js";
 import { createLabels } from "./labels.js";
 import { laneId } from "./lanes.js";
 import { createNamesWidth } from "./names_width.js";
-import { createOverview } from "./overview.js";
+import { createOverview, overviewContent } from "./overview.js";
 import { createPeek } from "./peek.js";
 import { rowAt, scrolledRows, timelineRows } from "./rows.js";
 import { panRange } from "../shared/scale.js";
@@ -42,7 +42,7 @@ export function createTimeline(container, source, store, page) {
   const nothing = make("p", { className: "note nothing-drawn" }, page.nothingDrawn ?? NOTHING_DRAWN);
   container.replaceChildren(
     labels.bar,
-    make("div", { className: "timeline-head" }, make("span", { className: "corner" }, "whole run"), overview.element),
+    make("div", { className: "timeline-head" }, make("span", { className: "corner", title: overviewContent(source) }, "whole run", make("small", {}, overviewContent(source))), overview.element),
     make("div", { className: "timeline-head" }, make("span", { className: "corner" }, "time"), axis),
     scroll,
     nothing,
