@@ -242,7 +242,9 @@ def _double_calls(analysis: Analysis) -> npt.NDArray[np.bool_]:
     """Mark the intervals of a runtime that are calls of the analysis: those have lanes of their own."""
     frame, calls = analysis.trace.intervals, analysis.window_rows
     edges = pd.MultiIndex.from_arrays([calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy()])
-    is_call = pd.MultiIndex.from_arrays([frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy()]).isin(edges)
+    is_call = pd.MultiIndex.from_arrays([frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy()]).isin(
+        edges
+    )
     doubles: npt.NDArray[np.bool_] = is_call & (frame["engine"] == Engine.RUNTIME).to_numpy(bool)
     return doubles
 

@@ -1,4 +1,5 @@
 // What the inspector shows of each kind of thing.
+import { findingSpans } from "../data/finding_spans.js";
 import { hasBudget } from "../data/budget.js";
 import { callName, callTitle } from "../data/calls.js";
 import { make } from "../shared/dom.js";
@@ -145,9 +146,11 @@ export function findingDetails({ index }, context) {
     if (item.closest("[role=tabpanel]")) store.set({ tab: "summary" });
     item.scrollIntoView({ block: "nearest" });
   };
-  const place = view.findings?.[index];
-  const nodes = place && store.state.range ? describeRange(store.state.range, context) : [];
-  return { title: `Finding ${index + 1}: its time`, nodes: [buttonLine(linkButton("Read the finding", read)), ...nodes] };
+  const spans = findingSpans(view, index);
+  const length = spans.reduce((sum, { from, to }) => sum + to - from, 0);
+  const marked = spans.length > 0 ? make("p", {}, `Marked in the timeline: ${countOf(spans.length, "span")}, ${formatDuration(length)} in all.`) : null;
+  const nodes = view.findings?.[index] && store.state.range ? describeRange(store.state.range, context) : [];
+  return { title: `Finding ${index + 1}: its time`, nodes: [marked, buttonLine(linkButton("Read the finding", read)), ...nodes].filter(Boolean) };
 }
 
 /** Whose work an interval is by the analysis' own assignment: its calls, each with a button that shows it, and why. */

@@ -5,6 +5,7 @@ import { drawAxis, drawCursor, drawOverlay, drawRows } from "./draw.js";
 import { drawNoteLines } from "./draw_notes.js";
 import { listenToGestures } from "./gestures.js";
 import { runKey } from "./keys.js";
+import { markedSpans } from "../data/finding_spans.js";
 import { createLabels } from "./labels.js";
 import { laneId } from "./lanes.js";
 import { createNamesWidth } from "./names_width.js";
@@ -104,9 +105,9 @@ export function createTimeline(container, source, store, page) {
 
   function drawOverlays() {
     const { context } = fitCanvas(overlay, size.width, size.height);
-    const { view, range, cursor } = store.state;
+    const { view, cursor } = store.state;
     const palette = page.palette();
-    drawOverlay({ context, ...size, view, palette, range, pointer: pointer?.x ?? null });
+    drawOverlay({ context, ...size, view, palette, spans: markedSpans(source.view, store.state), pointer: pointer?.x ?? null });
     const top = cursor ? scroll.scrollTop : 0;
     drawCursor({ context, ...size, rows: scrolledRows(layout.rows, top), top, view, palette, cursor });
     if (pointer) hover(pointer);
@@ -184,7 +185,7 @@ export function createTimeline(container, source, store, page) {
   addEventListener("scroll", unpoint, { passive: true });
   new ResizeObserver(oncePerFrame(arrange)).observe(container);
   store.on(["view", "lanes", "scale", "drawnData"], redraw);
-  store.on(["range"], redrawSelection);
+  store.on(["range", "chosen"], redrawSelection);
   source.listen(redraw);
   store.on(["closed", "allThreads", "pinned", "order", "shownLanes", "namesWidth", "unfolded", "notes", "drawnLanes"], arrange);
   store.on(["cursor"], ({ cursor }) => {
