@@ -23,7 +23,11 @@ from tracekit.text import format_thread
 
 MOST_SPANS = 20_000
 """The most intervals of a lane that are listed one by one; a longer lane has only its occupancy."""
-_LANE_NAMES = {Engine.ANE: "Neural Engine", Engine.CPU: "CPU inference", Engine.RUNTIME: "ML runtime"}
+_LANE_NAMES: dict[str, str] = {
+    Engine.ANE: "Neural Engine",
+    Engine.CPU: "CPU inference",
+    Engine.RUNTIME: "ML runtime",
+}
 _APPLE = "com.apple."
 _MOST_SIGNPOST_LANES = 20
 _MOST_POINTS = 4_000
@@ -201,7 +205,7 @@ def build_span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[Sp
     is_shown = (frame["end_ns"] > frame["start_ns"]).to_numpy(bool) & ~_double_calls(analysis)
     lasting = np.flatnonzero(is_shown)
     frame = frame.iloc[lasting].reset_index(drop=True)
-    per_engine = frame.groupby("engine", observed=True)["source"].nunique()
+    per_engine = frame.groupby("engine", observed=True)["source"].nunique().to_dict()
     lanes = []
     for (source, engine), group in frame.groupby(["source", "engine"], observed=True, sort=True):
         rows = group.sort_values("start_ns", kind="stable")
