@@ -2,6 +2,7 @@
 import { listPieces } from "../data/budget.js";
 
 const HATCH_EVERY_PX = 5;
+const LINE_EVERY_PX = 4;
 const DASH = [3, 2];
 
 /** How parts without an engine of their own are drawn, by key; the others have a plain plate. */
@@ -12,6 +13,9 @@ const LOOKS = {
   other_process: (frame, box) => hatchPiece(frame, box, frame.palette.more, -1),
   other_call: (frame, box) => hatchPiece(frame, box, frame.palette.less, -1),
   other_threads: (frame, box) => hatchPiece(frame, box, frame.palette.engines.OTHER, 1),
+  waiting: (frame, box) => linePiece(frame, box, frame.palette.engines.RUNTIME),
+  runnable: (frame, box) => linePiece(frame, box, frame.palette.muted),
+  blocked: (frame, box) => linePiece(frame, box, frame.palette.muted),
   idle: outlinePiece,
 };
 
@@ -75,4 +79,9 @@ function outlinePiece({ context, palette }, { left, top, width, height }) {
   context.setLineDash(DASH);
   context.strokeRect(left + 0.5, top + 1.5, width - 1, height - 3);
   context.setLineDash([]);
+}
+
+function linePiece({ context }, { left, top, width, height }, colour) {
+  context.fillStyle = colour;
+  for (let y = 2; y < height; y += LINE_EVERY_PX) context.fillRect(left, top + y, width, 1);
 }

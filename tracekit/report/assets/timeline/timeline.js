@@ -105,9 +105,10 @@ export function createTimeline(container, source, store, page) {
 
   function drawOverlays() {
     const { context } = fitCanvas(overlay, size.width, size.height);
-    const { view, cursor } = store.state;
+    const { view, cursor, pointed } = store.state;
     const palette = page.palette();
-    drawOverlay({ context, ...size, view, palette, spans: markedSpans(source.view, store.state), pointer: pointer?.x ?? null });
+    const xOfPointed = pointed === null ? null : ((pointed - view.from) / (view.to - view.from)) * size.width;
+    drawOverlay({ context, ...size, view, palette, spans: markedSpans(source.view, store.state), pointer: pointer?.x ?? xOfPointed });
     const top = cursor ? scroll.scrollTop : 0;
     drawCursor({ context, ...size, rows: scrolledRows(layout.rows, top), top, view, palette, cursor });
     if (pointer) hover(pointer);
@@ -130,6 +131,7 @@ export function createTimeline(container, source, store, page) {
   function unpoint() {
     if (!pointer) return;
     pointer = null;
+    store.set({ pointed: null });
     page.tooltip.hide();
     redrawOverlays();
   }
@@ -164,6 +166,7 @@ export function createTimeline(container, source, store, page) {
     doubleClick: () => actions.zoomTo(clicked?.range),
     hover: (x, y) => {
       pointer = { x, y };
+      store.set({ pointed: timeAt(x) });
       redrawOverlays();
     },
     drag: unpoint,
@@ -192,6 +195,7 @@ export function createTimeline(container, source, store, page) {
     followCursor();
     if (cursor?.isSought) labels.reveal(laneId("thread", cursor.lane));
   });
+  store.on(["pointed"], () => pointer === null && redrawOverlays());
   store.on(["lanes"], () => labels.mark());
   arrange();
   drawAll();
