@@ -248,5 +248,12 @@ def format_percent(fraction: float, digits: int = 0) -> str:
 
 
 def format_thread(name: str, tid: int) -> str:
-    """Return ``Main Thread (0x1f)``; the name alone for a thread without a tid, which is -1."""
-    return f"{name} (0x{tid:x})" if tid >= 0 else name
+    """Return ``Main Thread (0x1f)``; the name alone for a thread without a tid, which is -1.
+
+    A name that ends with the tid's last digits, as in ``Main Thread …99b26``, is written without them.
+    """
+    if tid < 0:
+        return name
+    start, mark, digits = name.rpartition("…")
+    is_tid = mark and digits and f"{tid:x}".endswith(digits.strip().lower())
+    return f"{start.rstrip() if is_tid else name} (0x{tid:x})"

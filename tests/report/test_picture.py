@@ -166,7 +166,7 @@ def at_time(x: float, duration_ms: float) -> float:
 
 def test_windows_lanes_and_tracks_have_their_names() -> None:
     texts = words(timeline_picture(literal()))
-    for name in ("main", "Net", "ANE (ane-hw-intervals)", "main (0x2)", "ui (0x1)", "Power"):
+    for name in ("main", "Net", "Neural Engine", "main (0x2)", "ui (0x1)", "Power"):
         assert name in texts, name
 
 
@@ -213,7 +213,7 @@ def test_a_lane_of_little_work_has_a_scale_of_its_own() -> None:
 
 def test_a_measured_interval_is_drawn_where_it_lies() -> None:
     picture = timeline_picture(literal())
-    (label,) = [s for s in picture.shapes if isinstance(s, Words) and s.text == "ANE (ane-hw-intervals)"]
+    (label,) = [s for s in picture.shapes if isinstance(s, Words) and s.text == "Neural Engine"]
     pieces = [
         s
         for s in picture.shapes

@@ -239,10 +239,10 @@ def test_windows_have_what_was_measured_and_what_is_not_known() -> None:
 def test_spans_signposts_and_tracks_are_in_it() -> None:
     view = view_of(literal())
     spans = {view.text(lane["label"]): lane for lane in view.header["spans"]}
-    lane = spans["ANE (ane-hw-intervals)"]
+    lane = spans["Neural Engine"]
     assert (column(view, lane["start"]), column(view, lane["end"])) == ([10 * MS], [14 * MS])
     assert (column(view, lane["own"]), view.texts(lane["name"])) == ([1], ["Net_main__Op0_AneInference"])
-    assert column(view, spans["GPU (metal-gpu-intervals)"]["own"]) == [0]
+    assert column(view, spans["GPU"]["own"]) == [0]
     (mark,) = view.header["signposts"]
     assert (view.text(mark["label"]), view.texts(mark["name"])) == ("org.app/ui", ["draw"])
     (track,) = view.header["tracks"]

@@ -126,8 +126,8 @@ def of_target_by_name(lane: SpanLane) -> dict[str, set[bool]]:
 def test_a_lane_holds_one_tables_intervals_of_one_engine() -> None:
     trace = with_evidence(trace_of([(0, "main", ANE)]), [ane(20, 30), gpu(0, 50), ane(0, 10), ane(5, 5)])
     lanes = spans(analyze(trace))
-    assert list(lanes) == ["ANE (ane-hw-intervals)", "GPU (metal-gpu-intervals)"]
-    lane = lanes["ANE (ane-hw-intervals)"]
+    assert list(lanes) == ["Neural Engine", "GPU"]
+    lane = lanes["Neural Engine"]
     assert lane.rows is not None
     assert lane.rows[["start_ns", "end_ns"]].to_numpy().tolist() == [[0, 10 * MS], [20 * MS, 30 * MS]]
     assert (lane.count, lane.engine, lane.source) == (2, Engine.ANE, "ane-hw-intervals")
@@ -137,12 +137,12 @@ def test_a_lane_holds_one_tables_intervals_of_one_engine() -> None:
 
 def test_intervals_that_overlap_cover_their_time_once() -> None:
     trace = with_evidence(trace_of([(0, "main", ANE)]), [ane(0, 4), ane(1, 4), ane(2, 5)])
-    assert spans(analyze(trace))["ANE (ane-hw-intervals)"].plane[:2].tolist() == [128, 0]
+    assert spans(analyze(trace))["Neural Engine"].plane[:2].tolist() == [128, 0]
 
 
 def test_another_processs_work_on_the_gpu_is_not_own() -> None:
     trace = with_evidence(trace_of([(0, "main", ANE)]), [gpu(0, 10), gpu(20, 30, pid=88), prediction(0, 40)])
-    lane = spans(analyze(trace))["GPU (metal-gpu-intervals)"]
+    lane = spans(analyze(trace))["GPU"]
     assert lane.rows is not None
     assert lane.rows["is_target"].tolist() == [True, False]
     assert lane.plane.tolist() == [255, *[0] * 9]
@@ -166,9 +166,9 @@ def test_too_many_intervals_leave_the_plane(monkeypatch: pytest.MonkeyPatch) -> 
     trace = with_evidence(
         trace_of([(0, "main", ANE)]), [ane(index, index + 1) for index in range(0, 100, 10)]
     )
-    listed = spans(analyze(trace))["ANE (ane-hw-intervals)"]
+    listed = spans(analyze(trace))["Neural Engine"]
     monkeypatch.setattr(module, "MOST_SPANS", 9)
-    dropped = spans(analyze(trace))["ANE (ane-hw-intervals)"]
+    dropped = spans(analyze(trace))["Neural Engine"]
     assert listed.rows is not None
     assert dropped.rows is None
     assert (dropped.count, dropped.plane.tolist()) == (10, listed.plane.tolist())

@@ -36,12 +36,12 @@ def shown(page: Any, title: str) -> str:
 def test_a_call_begins_with_its_budget_and_its_difference_to_the_typical_call(page: Any) -> None:
     page.mouse.click(*place(page, "Segmenter", 263))
     text = shown(page, "Call 4 of Segmenter")
-    assert "other process on engine" in text
+    assert "other work on engine" in text
     assert "Against the typical call: +7.00 ms" in text
     assert "Waiting for ANE" not in text  # that time is divided among the parts
     # A part leads to its time, and to what ran then.
-    page.locator("#inspector").get_by_role("button", name="other process on engine").click()
-    text = shown(page, "other process on engine")
+    page.locator("#inspector").get_by_role("button", name="other work on engine").click()
+    text = shown(page, "other work on engine")
     assert "ANE for others" in text
     page.locator("#inspector").get_by_role("button", name="Call 4 of Segmenter").click()
     shown(page, "Call 4 of Segmenter")

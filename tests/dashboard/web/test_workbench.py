@@ -101,7 +101,7 @@ def test_the_calls_of_a_selection_are_listed_and_all_of_them_on_request(bench: A
 
 
 def test_an_interval_leads_to_its_call(bench: Any) -> None:
-    bench.mouse.click(*point_in_lane(bench, "CPU (coreml", 285))
+    bench.mouse.click(*point_in_lane(bench, "CPU inference", 285))
     bench.locator("#inspector", has_text="lies in this call of it only").wait_for()
     bench.locator("#inspector").get_by_role("button", name="Call 7 of SpeechEncoder").click()
     bench.locator("#inspector h2", has_text="Call 7").wait_for()

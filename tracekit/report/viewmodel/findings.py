@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,20 @@ MOST_FINDINGS = 60
 
 def locate_findings(analysis: Analysis) -> list[list[int] | None]:
     """Return start and end of each finding, as far as a page lists them; None for one about the recording."""
+    return [_locate_finding(analysis, finding) for finding in _list_findings(analysis)]
+
+
+def list_finding_calls(analysis: Analysis) -> list[dict[str, Any]]:
+    """Return the kind of each finding, as far as a page lists them, and its calls as ranges of their rows."""
+    return [
+        {"kind": str(finding.kind), "calls": [list(pair) for pair in finding.windows.ranges]}
+        for finding in _list_findings(analysis)
+    ]
+
+
+def _list_findings(analysis: Analysis) -> Sequence[Finding[Any]]:
     max_findings = MOST_FINDINGS + sum(finding.is_limit for finding in analysis.findings)
-    return [_locate_finding(analysis, finding) for finding in analysis.findings[:max_findings]]
+    return analysis.findings[:max_findings]
 
 
 def _locate_finding(analysis: Analysis, finding: Finding[Any]) -> list[int] | None:

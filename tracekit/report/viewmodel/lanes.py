@@ -23,6 +23,12 @@ from tracekit.text import format_thread
 
 MOST_SPANS = 20_000
 """The most intervals of a lane that are listed one by one; a longer lane has only its occupancy."""
+_LANE_NAMES: dict[str, str] = {
+    Engine.ANE: "Neural Engine",
+    Engine.CPU: "CPU inference",
+    Engine.RUNTIME: "ML runtime",
+}
+_APPLE = "com.apple."
 _MOST_SIGNPOST_LANES = 20
 _MOST_POINTS = 4_000
 
@@ -196,8 +202,10 @@ def build_span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[Sp
     """
     owners = find_interval_owners(analysis)
     frame = analysis.trace.intervals
-    lasting = np.flatnonzero((frame["end_ns"] > frame["start_ns"]).to_numpy(bool))
+    is_shown = (frame["end_ns"] > frame["start_ns"]).to_numpy(bool) & ~_double_calls(analysis)
+    lasting = np.flatnonzero(is_shown)
     frame = frame.iloc[lasting].reset_index(drop=True)
+    per_engine = frame.groupby("engine", observed=True)["source"].nunique().to_dict()
     lanes = []
     for (source, engine), group in frame.groupby(["source", "engine"], observed=True, sort=True):
         rows = group.sort_values("start_ns", kind="stable")
@@ -214,7 +222,7 @@ def build_span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[Sp
         )
         lanes.append(
             SpanLane(
-                f"{engine} ({source})",
+                _name_lane(str(engine), "" if per_engine[engine] == 1 else str(source)),
                 Engine(str(engine)),
                 str(source),
                 len(rows),
@@ -226,6 +234,23 @@ def build_span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[Sp
             )
         )
     return sorted(lanes, key=lambda lane: (ENGINES.index(lane.engine), lane.source))
+
+
+def _name_lane(engine: str, source: str) -> str:
+    """Return the lane's name; the table distinguishes lanes of one engine."""
+    name = _LANE_NAMES.get(engine, engine)
+    return f"{name} ({source})" if source else name
+
+
+def _double_calls(analysis: Analysis) -> npt.NDArray[np.bool_]:
+    """Mark the intervals of a runtime that are calls of the analysis: those have lanes of their own."""
+    frame, calls = analysis.trace.intervals, analysis.window_rows
+    edges = pd.MultiIndex.from_arrays([calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy()])
+    is_call = pd.MultiIndex.from_arrays([frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy()]).isin(
+        edges
+    )
+    doubles: npt.NDArray[np.bool_] = is_call & (frame["engine"] == Engine.RUNTIME).to_numpy(bool)
+    return doubles
 
 
 def _list_pairs(numbers: IntArray, owners: IntervalOwners) -> CallPairs:
@@ -249,15 +274,19 @@ def _list_rows(rows: pd.DataFrame, numbers: IntArray, owners: IntervalOwners) ->
 
 
 def iter_signpost_lanes(analysis: Analysis) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each subsystem/category with signpost intervals and its rows, those with the most rows first."""
+    """Yield each subsystem/category with signpost intervals and its rows: the app's own before Apple's.
+
+    Among each, those with the most rows come first.
+    """
     frame = analysis.trace.signposts
     frame = frame[(frame["kind"] == "interval").to_numpy(bool)]
     if not len(frame):
         return
     subsystem, category = (frame[name].astype("str") for name in ("subsystem", "category"))
     title = (subsystem + "/" + category).where((subsystem != "") | (category == ""), category)
-    sizes = title.value_counts()
-    for name in sizes.index[:_MOST_SIGNPOST_LANES]:
+    names = title.value_counts().index.tolist()
+    names.sort(key=lambda name: name.startswith(_APPLE))  # keeps the order of their sizes
+    for name in names[:_MOST_SIGNPOST_LANES]:
         rows = frame[(title == name).to_numpy(bool)].sort_values("start_ns", kind="stable")
         yield str(name), rows.head(MOST_SPANS // _MOST_SIGNPOST_LANES)
 

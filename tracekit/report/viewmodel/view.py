@@ -25,7 +25,7 @@ from tracekit.report import wording
 from tracekit.report.analysis.recording_facts import recording_facts
 from tracekit.report.viewmodel.call_table import build_page_columns
 from tracekit.report.viewmodel.equal_calls import fold_equal_calls
-from tracekit.report.viewmodel.findings import locate_findings
+from tracekit.report.viewmodel.findings import list_finding_calls, locate_findings
 from tracekit.report.viewmodel.lanes import (
     CallPairs,
     SpanLane,
@@ -141,6 +141,7 @@ class _Builder:
             **({} if trace.has_timeline else {"timeless": True}),
             "verdict": wording.headline(analysis.answer),
             "findings": locate_findings(analysis),
+            "finding_calls": list_finding_calls(analysis),
             "duration_ns": self._duration_ns,
             "unit": trace.weight_unit,
             "engines": [str(engine) for engine in ENGINES],

@@ -1,5 +1,8 @@
 // The budgets of calls: the pieces that tile each call, and sums of their parts.
 
+/** True for a view whose calls have budgets. */
+export const hasBudget = ({ budget, windows }) => windows.count > 0 && budget?.parts.length > 0;
+
 /** The pieces of a call in order of time: `{ part, start, end }`, where `part` is a position in `view.budget.parts`. */
 export function listPieces(view, call) {
   const { budget, windows } = view;

@@ -1,5 +1,5 @@
 // The time budget in the inspector: of a call, of a range, and what two calls differ by. A part leads to its time.
-import { compareBudgets, listPieces, partClass, sumParts, sumPartsInRange } from "../data/budget.js";
+import { compareBudgets, hasBudget, listPieces, partClass, sumParts, sumPartsInRange } from "../data/budget.js";
 import { callTitle } from "../data/calls.js";
 import { make } from "../shared/dom.js";
 import { cleanText, formatDuration, formatPercent } from "../shared/numbers.js";
@@ -8,8 +8,6 @@ import { buttonLine, callButtons, factList, linkButton, numberTable, titled } fr
 import { workDuring } from "./work_during.js";
 
 const MOST_DIFFERENCES = 5;
-
-export const hasBudget = ({ budget, windows }) => windows.count > 0 && budget?.parts.length > 0;
 
 /** The bar of a call and the list of its parts; each part shows its longest piece. */
 export function callBudget(index, context) {

@@ -1,4 +1,6 @@
 // What the inspector shows of each kind of thing.
+import { findingSpans } from "../data/finding_spans.js";
+import { hasBudget } from "../data/budget.js";
 import { callName, callTitle } from "../data/calls.js";
 import { make } from "../shared/dom.js";
 import { cleanText, countOf, formatDuration, formatPercent, formatTime, formatWeight } from "../shared/numbers.js";
@@ -6,7 +8,7 @@ import { readLaneId } from "../timeline/lanes.js";
 import { callsOfInterval, ownerOf, OWNER_WORDS } from "../data/owners.js";
 import { describeStack } from "../data/described_samples.js";
 import { heaviestLeaves } from "../stacks/stacks.js";
-import { callBudget, hasBudget, typicalDifference } from "./budget_details.js";
+import { callBudget, typicalDifference } from "./budget_details.js";
 import { buttonLine, callButtons, engineBadge, factList, linkButton, placeButtons } from "./facts.js";
 import { describeRange } from "./range_details.js";
 import { stackDetail } from "./stack_detail.js";
@@ -98,6 +100,7 @@ export function intervalDetails({ lane, index }, context) {
     ["Engine", engineBadge(view, view.engines[span.engine])],
     ["Start", formatTime(start, DETAIL_STEP_NS)],
     ["Length", `${formatDuration(end - start)}, ${span.basis}`],
+    ["Table", cleanText(view.strings[span.source] ?? "", 80)],
   ];
   const nodes = [factList(facts), ownerDetails(span, index, context), placeButtons({ from: start, to: end }, context)];
   return { title: name || cleanText(view.strings[span.label], 80), nodes };
@@ -143,9 +146,11 @@ export function findingDetails({ index }, context) {
     if (item.closest("[role=tabpanel]")) store.set({ tab: "summary" });
     item.scrollIntoView({ block: "nearest" });
   };
-  const place = view.findings?.[index];
-  const nodes = place && store.state.range ? describeRange(store.state.range, context) : [];
-  return { title: `Finding ${index + 1}: its time`, nodes: [buttonLine(linkButton("Read the finding", read)), ...nodes] };
+  const spans = findingSpans(view, index);
+  const length = spans.reduce((sum, { from, to }) => sum + to - from, 0);
+  const marked = spans.length > 0 ? make("p", {}, `Marked in the timeline: ${countOf(spans.length, "span")}, ${formatDuration(length)} in all.`) : null;
+  const nodes = view.findings?.[index] && store.state.range ? describeRange(store.state.range, context) : [];
+  return { title: `Finding ${index + 1}: its time`, nodes: [marked, buttonLine(linkButton("Read the finding", read)), ...nodes].filter(Boolean) };
 }
 
 /** Whose work an interval is by the analysis' own assignment: its calls, each with a button that shows it, and why. */

@@ -4,6 +4,7 @@ export const INITIAL_STATE = {
   view: null, // { from, to }: the visible time
   range: null, // { from, to }: the selected time, or null; `lane` and `position` if it is an interval (steps.js)
   cursor: null, // { time, lane }: a sample chosen from a list; `isSought`: scroll to its lane
+  pointed: null, // the time under the pointer, in the timeline or in the time-ordered chart
   lanes: [], // the selected threads; none means all
   filter: "",
   invert: false,

@@ -23,7 +23,8 @@ export function createStackChart(section, source, store, page) {
   const lanesElement = make("div", { className: "stack-lanes" });
   const axis = make("canvas", { className: "axis", "aria-hidden": "true" });
   const note = make("p", { className: "note", role: "status" });
-  const chart = make("div", { className: "stack-chart live-only", hidden: true }, axis, lanesElement, note);
+  const crosshair = make("div", { className: "crosshair", "aria-hidden": "true", hidden: true });
+  const chart = make("div", { className: "stack-chart live-only", hidden: true }, axis, lanesElement, crosshair, note);
   const choice = orderSwitch(store);
   section.querySelector("h2").after(choice.element);
   section.append(chart);
@@ -45,7 +46,7 @@ export function createStackChart(section, source, store, page) {
 
   const draw = oncePerFrame(() => {
     if (chart.hidden || chart.clientWidth === 0) return;
-    const width = Math.max(60, lanesElement.clientWidth);
+    const width = alignChart(chart, section);
     const head = fitCanvas(axis, width, CHART_AXIS_HEIGHT);
     drawAxis({ context: head.context, view: store.state.view, width, height: CHART_AXIS_HEIGHT, palette: page.palette() });
     const notes = charts.map((lane) => lane.draw(width)).filter(Boolean);
@@ -55,12 +56,34 @@ export function createStackChart(section, source, store, page) {
     note.textContent = [...new Set(notes)].join(" ");
   });
 
+  /** The time that is pointed at, here or in the timeline. */
+  function markPointed() {
+    const { pointed, view } = store.state;
+    const share = pointed === null ? -1 : (pointed - view.from) / (view.to - view.from);
+    crosshair.hidden = chart.hidden || share < 0 || share > 1;
+    crosshair.style.left = `calc(var(--offset) + ${share} * var(--width))`;
+  }
+
+  store.on(["pointed", "view"], markPointed);
   store.on(["stackOrder", "lanes"], arrange);
   store.on(["view", "joined", "transforms", "cursor", "search"], draw);
   source.listen(draw);
   new ResizeObserver(draw).observe(chart);
   arrange();
   return { redraw: draw };
+}
+
+/** Gives the chart the timeline's axis, where its place permits that: the same left edge and width. Returns the width. */
+function alignChart(chart, section) {
+  const pane = document.querySelector("#timeline .timeline-pane")?.getBoundingClientRect();
+  const room = chart.getBoundingClientRect();
+  const offset = pane ? pane.left - room.left : -1;
+  const isAligned = offset >= 0 && pane.width > 0 && pane.right <= section.getBoundingClientRect().right + 1;
+  const width = Math.max(60, Math.floor(isAligned ? pane.width : room.width));
+  chart.classList.toggle("aligned", isAligned);
+  chart.style.setProperty("--offset", `${isAligned ? offset : 0}px`);
+  chart.style.setProperty("--width", `${width}px`);
+  return width;
 }
 
 function shownLanes(view, { lanes, cursor }) {
@@ -152,9 +175,15 @@ function createLane(lane, source, store, page, showText) {
     },
     click: (x) => choose(sampleAtTime(drawn.samples, drawn.rows, timeAt(x))),
     doubleClick() {},
-    hover: (x, y) => hover({ x, y }),
+    hover(x, y) {
+      store.set({ pointed: timeAt(x) });
+      hover({ x, y });
+    },
     drag: () => page.tooltip.hide(),
-    leave: () => page.tooltip.hide(),
+    leave() {
+      store.set({ pointed: null });
+      page.tooltip.hide();
+    },
   });
   canvas.addEventListener("keydown", (event) => {
     const { cursor } = store.state;

@@ -5,6 +5,7 @@ import { formatCount, formatPercent, formatWeight } from "../shared/numbers.js";
 import { engineLetter } from "../shared/palette.js";
 import { functionName, isShown, libraryName, matchingFunctions } from "./stack_model.js";
 import { inspectFunction, listenForMenu, runStackKey } from "./stack_actions.js";
+import { functionKey, pathKey } from "./transforms.js";
 import { oncePerFrame } from "../shared/store.js";
 import { flatten, heaviestPath, keysBelow, keysOfCallers, matchesOf } from "./tree_rows.js";
 
@@ -23,6 +24,7 @@ export function createTreeGrid(label, view, store, page, menu) {
   let model = null;
   let rows = { nodes: [], depths: [], keys: [], isCut: false };
   let cursor = -1; // a row
+  let rootKey = null; // of the heaviest root
   let matches = null;
   let found = -1;
   const pool = [];
@@ -32,9 +34,10 @@ export function createTreeGrid(label, view, store, page, menu) {
   const note = make("p", { className: "note", hidden: true });
 
   function show(newModel) {
-    const isFirst = model === null;
+    const wasEmpty = model === null;
     const key = rows.keys[cursor];
     model = newModel;
+    const isFirst = isAnother(model) || wasEmpty;
     matches = matchingFunctions(view, model, store.state.search);
     found = -1;
     if (isFirst || (expanded.size === 0 && model.roots.length > 0)) for (const each of heaviestPath(view, model)) expanded.add(each);
@@ -42,6 +45,13 @@ export function createTreeGrid(label, view, store, page, menu) {
     const place = key === undefined ? -1 : rows.keys.indexOf(key);
     cursor = Math.min(rows.nodes.length - 1, place < 0 ? cursor : place); // a row that is gone leaves it to the next one
     drawVisible();
+  }
+
+  /** True if the heaviest root is another than before, and is not open: the callers of another function. */
+  function isAnother({ roots, func }) {
+    const before = rootKey;
+    rootKey = roots.length > 0 ? pathKey(0, functionKey(view, model, func[roots[0]])) : null;
+    return rootKey !== before && !expanded.has(rootKey);
   }
 
   function arrange() {

@@ -161,13 +161,14 @@ export function drawAxis({ context, view, width, height, palette }) {
   }
 }
 
-/** The selected range and the pointer's line, on a canvas of their own, so that moving the pointer redraws no row. */
-export function drawOverlay({ context, width, height, view, palette, range, pointer }) {
+/** The selected times and the pointer's line, on a canvas of their own, so that moving the pointer redraws no row. */
+export function drawOverlay({ context, width, height, view, palette, spans, pointer }) {
   context.clearRect(0, 0, width, height);
   const xOf = (time) => ((time - view.from) / (view.to - view.from)) * width;
-  if (range) {
-    const left = Math.max(-2, xOf(range.from));
-    const right = Math.min(width + 2, Math.max(left + 1, xOf(range.to)));
+  for (const { from, to } of spans) {
+    const left = Math.max(-2, xOf(from));
+    const right = Math.min(width + 2, Math.max(left + 1, xOf(to)));
+    if (right < 0 || left > width) continue;
     context.fillStyle = palette.selection;
     context.fillRect(left, 0, right - left, height);
     context.fillStyle = palette.accent;

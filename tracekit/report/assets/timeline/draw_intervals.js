@@ -1,6 +1,8 @@
 // Draws rows of intervals: inference windows, measured intervals, signposts.
 import { callLanes } from "../data/call_lanes.js";
+import { hasBudget } from "../data/budget.js";
 import { callName } from "../data/calls.js";
+import { drawPieces } from "./draw_pieces.js";
 import { clipText } from "../shared/dom.js";
 import { touching } from "../data/intervals.js";
 import { cleanText, formatDuration } from "../shared/numbers.js";
@@ -13,6 +15,7 @@ const LETTER_FROM_PX = 12;
 /** Another process's work is an outline with a faint fill: hollow, since faint alone would be too little contrast. */
 const HOLLOW_FILL = 0.25;
 const HOLLOW_FROM_PX = 4;
+const PIECES_FROM_PX = 6;
 const GAP_PX = 2;
 const FOLDED_PX = 2;
 
@@ -29,12 +32,19 @@ export function drawWindows(frame, row) {
     const label = cleanText(strings[windows.label[window]], 80);
     const isNamedByLane = label === callName(source.view, window) && callLanes(source.view)[row.index].name !== null;
     const text = [number, isNamedByLane ? "" : label, formatDuration(length)].filter(Boolean).join(" · ");
-    drawBox(frame, verdict, left, top, right - left, height, text);
+    if (hasBudget(source.view) && right - left >= PIECES_FROM_PX) drawBudget(frame, window, { left, right, top, height }, text);
+    else drawBox(frame, verdict, left, top, right - left, height, text);
     if (windows.first[window]) {
       frame.context.fillStyle = palette.text;
       frame.context.fillRect(left, top, 1.5, height);
     }
   });
+}
+
+/** A call as the pieces of its budget; its letter and text stand in the widest piece of an engine. */
+function drawBudget(frame, call, box, text) {
+  const widest = drawPieces(frame, call, box);
+  if (widest) drawText(frame.context, frame.palette.engines[widest.engine], engineLetter(widest.engine), text, widest.left, box.top, widest.width, box.height);
 }
 
 export function drawSpan(frame, row) {

@@ -169,10 +169,11 @@ function comma() {
 
 /** The label of a lane of intervals: its name is a button that selects the next interval (`step`). */
 function laneLabel(row, store, step) {
-  const name = make(step ? "button" : "div", { className: "name", title: row.label }, ...shownName(row));
+  const full = [row.label, row.detail].filter(Boolean).join("\n");
+  const name = make(step ? "button" : "div", { className: "name", title: full }, ...shownName(row));
   if (step) {
     name.type = "button";
-    name.title = `${row.label}\nSelects its next interval; , and . step through them`;
+    name.title = `${full}\nSelects its next interval; , and . step through them`;
     name.addEventListener("click", step);
   }
   return make("div", { className: "label lane" }, name, row.action, foldButton(row, store), removeButton(row), pinButton(row, store));

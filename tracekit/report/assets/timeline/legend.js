@@ -1,4 +1,5 @@
 // The legend of colours, hatchings and letters.
+import { hasBudget, partClass } from "../data/budget.js";
 import { make } from "../shared/dom.js";
 import { engineLetter } from "../shared/palette.js";
 
@@ -28,6 +29,9 @@ export function createLegend(view) {
   }
   if (view.spans.some(({ owner }) => owner?.includes(view.owners.indexOf("contested")))) {
     list.append(make("li", {}, make("span", { className: "badge hollow contested", "aria-hidden": "true" }), "? contested: of this app's calls or of another owner"));
+  }
+  if (hasBudget(view)) for (const [part, { name, engine }] of view.budget.parts.entries()) {
+    if (engine === null || engine === undefined) list.append(make("li", {}, make("span", { className: `badge ${partClass(view, part)}`, "aria-hidden": "true" }), `${name} (in calls)`));
   }
   return list;
 }

@@ -29,6 +29,13 @@ export function overviewPlanes(source, columns) {
   return { engines, planes: scaledToFit(planes, engines.length, columns) };
 }
 
+/** What the strip shows, in words. */
+export function overviewContent({ view }) {
+  if (view.lanes.length === 0) return view.spans.length + view.signposts.length > 0 ? "measured intervals" : "";
+  const isServing = view.lanes.some(({ engines }) => engines.some((engine) => !isIdleKind(view.engines[engine])));
+  return isServing ? "samples of machine learning, all threads" : "samples of all threads";
+}
+
 /** An interval of more than this part of the run is a line: as a level, it would be a block that hides all others. */
 const LONG_PART = 0.2;
 const MOST_LINES = 3;

@@ -59,11 +59,11 @@ function laneRows(source, unfolded) {
   const lanes = new Map();
   const add = (kind, index, label, more = {}) => {
     const id = laneId(kind, index);
-    lanes.set(id, { kind, index, id, label, words: `${label}\n${more.process ?? ""}`, ...more });
+    lanes.set(id, { kind, index, id, label, words: `${label}\n${more.process ?? ""}\n${more.detail ?? ""}`, ...more });
   };
-  const addPacked = (kind, index, label) => add(kind, index, label, packedHeight(kind, source.packed[kind][index], unfolded.includes(laneId(kind, index))));
+  const addPacked = (kind, index, label, more = {}) => add(kind, index, label, { ...more, ...packedHeight(kind, source.packed[kind][index], unfolded.includes(laneId(kind, index))) });
   callLanes(view).forEach((lane, index) => addPacked("windows", index, nameOfCalls(lane, text)));
-  view.spans.forEach((span, index) => addPacked("span", index, text(span.label)));
+  view.spans.forEach((span, index) => addPacked("span", index, text(span.label), { detail: `measured by ${text(span.source)}` }));
   const process = onlyProcess(view);
   const heaviest = view.lanes.reduce((most, { weight }) => Math.max(most, weight ?? 0), 0);
   view.lanes.forEach((lane, index) => {

@@ -5,10 +5,11 @@ import { drawAxis, drawCursor, drawOverlay, drawRows } from "./draw.js";
 import { drawNoteLines } from "./draw_notes.js";
 import { listenToGestures } from "./gestures.js";
 import { runKey } from "./keys.js";
+import { markedSpans } from "../data/finding_spans.js";
 import { createLabels } from "./labels.js";
 import { laneId } from "./lanes.js";
 import { createNamesWidth } from "./names_width.js";
-import { createOverview } from "./overview.js";
+import { createOverview, overviewContent } from "./overview.js";
 import { createPeek } from "./peek.js";
 import { rowAt, scrolledRows, timelineRows } from "./rows.js";
 import { panRange } from "../shared/scale.js";
@@ -42,7 +43,7 @@ export function createTimeline(container, source, store, page) {
   const nothing = make("p", { className: "note nothing-drawn" }, page.nothingDrawn ?? NOTHING_DRAWN);
   container.replaceChildren(
     labels.bar,
-    make("div", { className: "timeline-head" }, make("span", { className: "corner" }, "whole run"), overview.element),
+    make("div", { className: "timeline-head" }, make("span", { className: "corner", title: overviewContent(source) }, "whole run", make("small", {}, overviewContent(source))), overview.element),
     make("div", { className: "timeline-head" }, make("span", { className: "corner" }, "time"), axis),
     scroll,
     nothing,
@@ -104,9 +105,10 @@ export function createTimeline(container, source, store, page) {
 
   function drawOverlays() {
     const { context } = fitCanvas(overlay, size.width, size.height);
-    const { view, range, cursor } = store.state;
+    const { view, cursor, pointed } = store.state;
     const palette = page.palette();
-    drawOverlay({ context, ...size, view, palette, range, pointer: pointer?.x ?? null });
+    const xOfPointed = pointed === null ? null : ((pointed - view.from) / (view.to - view.from)) * size.width;
+    drawOverlay({ context, ...size, view, palette, spans: markedSpans(source.view, store.state), pointer: pointer?.x ?? xOfPointed });
     const top = cursor ? scroll.scrollTop : 0;
     drawCursor({ context, ...size, rows: scrolledRows(layout.rows, top), top, view, palette, cursor });
     if (pointer) hover(pointer);
@@ -129,6 +131,7 @@ export function createTimeline(container, source, store, page) {
   function unpoint() {
     if (!pointer) return;
     pointer = null;
+    store.set({ pointed: null });
     page.tooltip.hide();
     redrawOverlays();
   }
@@ -163,6 +166,7 @@ export function createTimeline(container, source, store, page) {
     doubleClick: () => actions.zoomTo(clicked?.range),
     hover: (x, y) => {
       pointer = { x, y };
+      store.set({ pointed: timeAt(x) });
       redrawOverlays();
     },
     drag: unpoint,
@@ -184,13 +188,14 @@ export function createTimeline(container, source, store, page) {
   addEventListener("scroll", unpoint, { passive: true });
   new ResizeObserver(oncePerFrame(arrange)).observe(container);
   store.on(["view", "lanes", "scale", "drawnData"], redraw);
-  store.on(["range"], redrawSelection);
+  store.on(["range", "chosen"], redrawSelection);
   source.listen(redraw);
   store.on(["closed", "allThreads", "pinned", "order", "shownLanes", "namesWidth", "unfolded", "notes", "drawnLanes"], arrange);
   store.on(["cursor"], ({ cursor }) => {
     followCursor();
     if (cursor?.isSought) labels.reveal(laneId("thread", cursor.lane));
   });
+  store.on(["pointed"], () => pointer === null && redrawOverlays());
   store.on(["lanes"], () => labels.mark());
   arrange();
   drawAll();
