@@ -113,6 +113,22 @@ FORMATS = {
             ("export", "--to", "speedscope"),
         ),
         DownloadFormat(
+            "firefox",
+            "Firefox Profiler",
+            "stacks and calls over time at profiler.firefox.com",
+            ".firefox.json",
+            "application/json",
+            ("export", "--to", "firefox"),
+        ),
+        DownloadFormat(
+            "folded",
+            "Folded stacks",
+            "for flamegraph.pl, inferno and others",
+            ".folded",
+            "text/plain",
+            ("export", "--to", "folded"),
+        ),
+        DownloadFormat(
             "perfetto",
             "Perfetto",
             "a timeline at ui.perfetto.dev",

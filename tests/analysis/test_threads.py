@@ -64,14 +64,14 @@ def test_a_thread_that_did_several_things_has_a_row_for_each() -> None:
 
 def test_one_pause_is_a_sentence_with_the_frame_and_its_limit() -> None:
     analysis = analysed(Thread("Main", ON_ANE), Thread("a", ELSEWHERE), Thread("b", ELSEWHERE))
-    assert analysis.headline.startswith("In this pause 1 of 3 threads of MyApp was ")
+    assert analysis.headline.startswith("At this moment 1 of 3 threads of MyApp was ")
     assert "the Neural Engine (E5RT::Ops::AneInferenceOperation::ExecuteSync())" in analysis.headline
-    assert analysis.headline.endswith("; a single pause shows no rate and no latency.")
+    assert analysis.headline.endswith("; a single moment shows no rate and no latency.")
 
 
 def test_a_pause_without_ml_code_names_all_threads() -> None:
     analysis = analysed(Thread("Main", ELSEWHERE), Thread("a", ELSEWHERE))
-    expected = "In this pause none of 2 threads of MyApp was in an ML engine or an ML runtime"
+    expected = "At this moment none of 2 threads of MyApp was in an ML engine or an ML runtime"
     assert analysis.headline.startswith(expected)
 
 
@@ -162,13 +162,13 @@ def test_lines_that_are_missing_in_the_text_are_not_called_missing_symbols() -> 
 def test_stacks_without_symbols_identify_no_engine() -> None:
     analysis = analysed(Thread("a", WITHOUT_SYMBOLS, 3), Thread("b", WITHOUT_SYMBOLS, 4))
     assert analysis.headline == (
-        "None of the 7 samples of MyApp has a whole stack with names of functions, so engines cannot be identified."
+        "None of the 7 samples of MyApp has a stack with symbols, so engines cannot be identified."
     )
 
 
 def test_stacks_with_missing_lines_do_have_names() -> None:
     cut = Thread("a", (("__ulock_wait", "libsystem_kernel.dylib"), ("(callers missing)", "")), 5)
-    assert "has a whole stack with names of functions" in analysed(cut).headline
+    assert "has a stack with symbols" in analysed(cut).headline
 
 
 def test_the_count_of_a_debuggers_pauses_is_no_time() -> None:

@@ -370,7 +370,7 @@ def test_a_call_of_a_function_names_every_engine_that_it_shows() -> None:
     samples = [(start, "a", ANE if start < 5 else BNNS) for start in range(10)]
     other = ane(500, 505, "Other_main__Op0_AneInference")
     assert analyze(with_evidence(trace_of(samples), [other])).headline.startswith(
-        "A call of -[MLModel predictionFromFeatures:error:], or several in a row, submitted work to the Neural"
+        "One call of -[MLModel predictionFromFeatures:error:] (or several without a sample between) submitted work to the Neural"
         " Engine (seen on stacks, not measured), with work on the CPU (seen on stacks): "
     )
 
@@ -404,7 +404,7 @@ def test_nothing_at_all() -> None:
         "This recording has no ML evidence: no sample, and no interval of inference on an engine."
     )
     trace = with_evidence(trace_of([]), [prediction(0, 5)])
-    assert analyze(trace).headline == ("Nothing here shows which engine ran the only call of Net.")
+    assert analyze(trace).headline == ("No engine is visible in the only call of Net.")
 
 
 @pytest.mark.parametrize("samples", [[], [(0, "a", UI), (60, "a", UI)]])

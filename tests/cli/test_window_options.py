@@ -207,7 +207,7 @@ def test_the_text_lists_work_of_other_processes_and_lengths_per_model() -> None:
 
 def test_a_request_to_a_language_model_is_no_claim_about_an_engine() -> None:
     text = words(LANGUAGE)
-    assert text.startswith("Nothing here shows which engine ran the 3 calls of org.example.fm.")
+    assert text.startswith("No engine is visible in the 3 calls of org.example.fm.")
     assert "SECRETPROMPT" not in text
 
 
@@ -220,7 +220,7 @@ def test_an_export_of_the_neural_engines_table_alone(tmp_path: Path) -> None:
     ]
     path = write(tmp_path, one_table("ane-hw-intervals", ANE_COLUMNS, *rows))
     assert words(path).startswith(
-        "Net ran on the Neural Engine in both calls: 2.50 ms on the engine per call."
+        "Net ran on the Neural Engine in both calls: 2.50 ms per call, from the engine's first interval to its last."
     )
     assert [window["model"] for window in windows(path)] == ["Net", "Net"]
 

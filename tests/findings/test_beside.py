@@ -120,7 +120,7 @@ def test_a_model_that_is_loaded_before_each_call() -> None:
     (finding,) = found(analysis)
     assert (finding.kind, finding.confidence, finding.lost_ns) == ("load-per-call", "certain", 5 * 8 * MS)
     text = finding_text(finding, analysis.trace.info)
-    assert text.title == "Net is loaded again before nearly every call (5 of 5 calls)."
+    assert text.title == "Net is loaded again before each of the 5 calls after its first."
     assert text.cost == "Loading takes 8.00 ms each time (measured), a call 10.0 ms."
 
 
@@ -129,7 +129,7 @@ def test_loads_on_stacks_alone_are_likely() -> None:
     (finding,) = found(analysis)
     assert (finding.kind, finding.confidence, finding.lost_ns) == ("load-per-call", "likely", 5 * 8 * MS)
     assert finding_text(finding, analysis.trace.info).title == (
-        "A model is loaded before nearly every one of the calls of Net (5 of 5 calls)."
+        "A model is loaded before each of the 5 calls of Net after the first."
     )
 
 

@@ -46,11 +46,11 @@ def test_calls_that_wait_for_another_process() -> None:
     assert (finding.lost_ns, finding.windows.ranges) == (3 * 6 * MS, ((3, 4), (6, 6)))
     text = finding_text(finding, analysis.trace.info)
     assert text.title == (
-        "The Neural Engine worked for Segmenter, no model of this app by its label, during 3 of 8 calls of Net."
+        "The Neural Engine worked for Segmenter, a label that fits no model of this app, during 3 of 8 calls of Net."
     )
     assert text.detail.startswith("No table names the process of that work: it is another app, or")
     assert text.cost == (
-        "These calls are 6.00 ms longer than the others (16.0 ms against 10.0 ms): it worked 4.00 ms for others"
+        "These calls are 6.00 ms longer than the others (16.0 ms against 10.0 ms): the engine worked 4.00 ms for others"
         " in each."
     )
     assert text.next_steps[1].command == "tracekit check literal --require 'warm p50 in Net <= 10ms'"
@@ -110,7 +110,7 @@ def test_a_model_that_waits_for_another_model_of_the_app() -> None:
     text = finding_text(finding, analysis.trace.info)
     assert text.title == "Net and Big take turns on the Neural Engine where their calls overlap."
     assert text.cost == (
-        "These calls are 22.0 ms longer than the others (32.0 ms against 10.0 ms): it worked 23.0 ms for others"
+        "These calls are 22.0 ms longer than the others (32.0 ms against 10.0 ms): the engine worked 23.0 ms for others"
         " in each."
     )
     assert not of_kind(analysis, "engine-contention")
@@ -150,7 +150,7 @@ def test_the_gpu_draws_during_the_calls() -> None:
     )
     assert (
         text.cost
-        == "Of 20.0 ms, it worked 4.00 ms for others in each. No call is without, so the cost is unknown."
+        == "Of 20.0 ms, the engine worked 4.00 ms for others in each. No call is without, so the cost is unknown."
     )
 
 

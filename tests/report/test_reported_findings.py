@@ -85,7 +85,7 @@ def test_the_page_begins_with_the_findings() -> None:
         "The 6 calls since ran on the CPU: 22.7 ms of CPU work each (measured), 12 % slower",
         "Measured: 6 rows of ane-hw-intervals",
         COMMAND,
-        "Nothing else in this recording changed just then.",
+        "Nothing was recorded just then that could explain it: no load or compile, thermal change or failed request.",
         "docs/findings.md#fell-back",
     ):
         assert part in section

@@ -79,7 +79,8 @@ def analyze_command(
     if output_format == "text":
         from tracekit.report.analysis.text import TextLayout, to_text
 
-        layout = TextLayout(measure_text_width(output), verbose, max_windows)
+        recording = inputs[0] if len(inputs) == 1 and inputs[0] != "-" else ""
+        layout = TextLayout(measure_text_width(output), verbose, max_windows, recording)
         write_text(to_text(analysis, layout), output, force)
         return
 

@@ -26,7 +26,9 @@ export function createWorkbench(container, sections) {
   const beside = make("select", { "aria-label": "Tab beside this one" }, make("option", { value: "" }, "one tab"));
   for (const { id, name } of tabs) beside.append(make("option", { value: id }, `beside: ${name}`));
   const bar = make("div", { className: "tab-bar" }, list, beside);
-  const body = make("div", { className: "panels" }, ...tabs.map(({ element }) => element));
+  // Parts of the page that this recording leaves empty have no tab, but the page's script looks for them.
+  for (const { element } of panels) element.hidden = true;
+  const body = make("div", { className: "panels" }, ...panels.map(({ element }) => element));
   const lower = make("div", { className: "bench-lower" }, bar, body);
   const splitter = createSplitter();
   const upper = timeline ? [make("div", { className: "bench-upper" }, timeline), splitter.element] : [];
@@ -63,7 +65,7 @@ export function createWorkbench(container, sections) {
   return {
     arrange: connect,
     /** Moves the tools of the view from the bar at the top to the timeline's. */
-    placeTools: () => timeline?.querySelector(".lane-finder").append(document.querySelector(".view-tools")),
+    placeTools: () => timeline?.querySelector(".lane-finder")?.append(document.querySelector(".view-tools")),
   };
 }
 

@@ -201,7 +201,9 @@ def test_unconfirmed_text_is_read_and_reported() -> None:
         "coreml-model-name",
         ["MyModel", None, "Other"],
     )
-    assert issues_of(source, "types-unconfirmed")[0].startswith("values of type CoreMLModelName are read as")
+    assert issues_of(source, "types-unconfirmed")[0].startswith(
+        "values of type CoreMLModelName have a layout that no"
+    )
 
 
 @pytest.mark.parametrize("numbers", [(77_000,), (0, 2**31)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
@@ -56,7 +57,7 @@ def build_document(
     notes = Footnotes(analysis, has_findings=not extent.is_verbose)
     absent = {*extent.left_out, *left_out}
     absent |= set() if analysis.thread_work is not None else {"threads"}
-    if analysis.thread_work is not None or not analysis.trace.has_timeline:
+    if not has_timed_sections(analysis):
         absent |= _TIMED
     builders: dict[str, Builder] = {
         **_BUILDERS,
@@ -68,6 +69,11 @@ def build_document(
         for name, build in builders.items()
         if name not in absent
     )
+
+
+def has_timed_sections(analysis: Analysis) -> bool:
+    """Return False for counted threads, and for a run without any time: nothing is shown over time."""
+    return analysis.thread_work is None and analysis.trace.has_timeline
 
 
 def _build_summary(analysis: Analysis, extent: Extent, notes: Footnotes) -> Section:
@@ -91,7 +97,8 @@ def _build_findings(analysis: Analysis, extent: Extent, _notes: Footnotes) -> Se
 def describe_finding(analysis: Analysis, number: int, extent: Extent) -> FindingEntry:
     """Return a finding in words; a short document repeats nothing of the headline, and shortens an info."""
     finding = analysis.findings[number]
-    text = finding_text(finding, analysis.trace.info)
+    info = analysis.trace.info
+    text = finding_text(finding, replace(info, name=extent.recording or info.name))
     headline = "" if extent.is_verbose else wording.headline(analysis.answer)
     is_short = finding.severity == "info" and not extent.is_verbose
     numbers = "" if text.cost in headline else text.cost

@@ -25,6 +25,8 @@ class Extent:
     left_out: frozenset[str] = frozenset()
     has_all_calls: bool = False
     is_folded: bool = False
+    recording: str = ""
+    """The recording in commands, as the user named it; "" for its name alone."""
 
 
 SHORT_TEXT = Extent(

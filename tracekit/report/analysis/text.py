@@ -13,16 +13,20 @@ from tracekit.report.document.text_printer import Page, print_text
 
 @dataclass(frozen=True)
 class TextLayout:
-    """The shape of the text: lines of ``width``; all sections and columns if it is verbose."""
+    """The shape of the text: lines of ``width``; all sections and columns if it is verbose.
+
+    Commands in it read ``recording``, the input as the user named it; "" for its name alone.
+    """
 
     width: int = 80
     is_verbose: bool = False
     max_windows: int | None = None
+    recording: str = ""
 
     @property
     def extent(self) -> Extent:
         """The part of an analysis that the text has."""
-        extent = VERBOSE_TEXT if self.is_verbose else SHORT_TEXT
+        extent = replace(VERBOSE_TEXT if self.is_verbose else SHORT_TEXT, recording=self.recording)
         return extent if self.max_windows is None else replace(extent, most_calls=self.max_windows)
 
 

@@ -133,7 +133,7 @@ function fillSections(source, store, page) {
   const inspected = section("inspector") ?? (view.timeless ? make("section") : sectionAfter(section("timeline"), "inspector"));
   const inspector = createInspector(inspected, { source, store, page, actions: timeline.actions, kinds: page.kinds });
   linkFindings([section("findings"), section("issues")], view, store, choose);
-  const timed = view.timeless ? [] : timedParts(section, view, store, choose);
+  const timed = section("windows") === null ? [] : timedParts(section, view, store, choose);
   const bars = section("engines").appendChild(make("div", { className: "live-only" }));
   const callTree = createCallTree(section("calltree"), view, store, page);
   const flame = createFlame(section("flame"), view, store, page);

@@ -250,11 +250,14 @@ def print_severity(severity: Severity) -> Html:
 
 
 def _print_step(step: NextStep) -> Html:
-    """Return a next step; a click on the command selects all of it."""
+    """Return a next step; a click on the command selects all of it. A live page links to the step's place."""
     sentence = tag("p", step.text, class_="next")
     if not step.command:
         return sentence
-    return join([sentence, tag("pre", tag("code", step.command), class_="command", tabindex="0")])
+    command = tag("pre", tag("code", step.command), class_="command", tabindex="0")
+    if step.place:
+        return tag("div", sentence, command, data_place=step.place)
+    return join([sentence, command])
 
 
 def _print_stack(stack: Stack) -> Html:

@@ -22,6 +22,7 @@ from tracekit.columns.calls import CALL_COLUMNS
 from tracekit.model.columns import get_unit
 from tracekit.model.vocabulary import ENGINES, PHASES, SERVING
 from tracekit.report import wording
+from tracekit.report.analysis.document import has_timed_sections
 from tracekit.report.analysis.recording_facts import recording_facts
 from tracekit.report.viewmodel.call_table import build_page_columns
 from tracekit.report.viewmodel.equal_calls import fold_equal_calls
@@ -138,7 +139,7 @@ class _Builder:
             "note": extras.note,
             "link": extras.web_link,
             **({"notes": [asdict(note) for note in extras.notes]} if extras.notes else {}),
-            **({} if trace.has_timeline else {"timeless": True}),
+            **({} if has_timed_sections(analysis) else {"timeless": True}),
             "verdict": wording.headline(analysis.answer),
             "findings": locate_findings(analysis),
             "finding_calls": list_finding_calls(analysis),

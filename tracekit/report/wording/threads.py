@@ -80,7 +80,7 @@ def describe_threads(work: ThreadWork) -> str:
     if all(unknown) and not work.idle_samples.any():
         first_sentence = f"{_describe_unknown_only(work)}, so engines cannot be identified."
     elif work.is_single_pause:
-        first_sentence = f"{_describe_pause(work)}; a single pause shows no rate and no latency."
+        first_sentence = f"{_describe_pause(work)}; a single moment shows no rate and no latency."
     else:
         first_sentence = f"{_describe_counts(work)}."
     return " ".join(
@@ -102,8 +102,8 @@ def _describe_unknown_only(work: ThreadWork) -> str:
     total = int(work.samples.sum())
     noun = "thread" if work.is_single_pause else work.noun
     if total == 1:
-        return f"The only {noun} has no whole stack with names of functions"
-    return f"None of the {plural(total, noun)} of {_place(work)} has a whole stack with names of functions"
+        return f"The only {noun} has no stack with symbols"
+    return f"None of the {plural(total, noun)} of {_place(work)} has a stack with symbols"
 
 
 def _describe_pause(work: ThreadWork) -> str:
@@ -111,8 +111,8 @@ def _describe_pause(work: ThreadWork) -> str:
     threads = f"of {work.count:,} threads of {_place(work)}" if work.count != 1 else f"of {_place(work)}"
     if not works:
         if work.count == 1:
-            return f"In this pause the only thread {threads} was in no ML code"
-        return f"In this pause none {threads} was in an ML engine or an ML runtime{_describe_unknown(work)}"
+            return f"At this moment the only thread {threads} was in no ML code"
+        return f"At this moment none {threads} was in an ML engine or an ML runtime{_describe_unknown(work)}"
     parts = []
     for position, entry in enumerate(works[:_MOST_WORKS]):
         count = f"{entry.samples:,} " if work.count > 1 else "" if position else "the only thread "
@@ -121,7 +121,7 @@ def _describe_pause(work: ThreadWork) -> str:
             f"{count}{of}{'was' if entry.samples == 1 else 'were'} {doing(entry)}{_describe_frame(entry)}"
         )
     return (
-        f"In this pause {join_words([*parts, *_list_other_work(works, 'thread')])}{_describe_process(work)}"
+        f"At this moment {join_words([*parts, *_list_other_work(works, 'thread')])}{_describe_process(work)}"
     )
 
 
@@ -182,7 +182,7 @@ def _describe_unknown(work: ThreadWork) -> str:
     total = int(work.samples.sum())
     noun = "thread" if work.is_single_pause else work.noun
     have = "has" if count == 1 else "have"
-    return f"; {count:,} of {plural(total, noun)} {have} no whole stack with names of functions"
+    return f"; {count:,} of {plural(total, noun)} {have} no stack with symbols"
 
 
 def _list_other_work(works: Sequence[Work], noun: str) -> list[str]:

@@ -26,6 +26,7 @@ export function linkFindings(sections, view, store, choose) {
       choose(range, { kind: "finding", index });
     };
     const href = `#${writeHash({ ...INITIAL_STATE, range, view: withMargin(range, view.duration_ns) }, view.duration_ns)}`;
+    for (const step of item.querySelectorAll("[data-place]")) replaceStep(step, href, range, choose, store, index);
     const title = item.querySelector("h3");
     const label = `Show in the timeline: ${title.lastChild.textContent}`;
     const link = make("a", { href, onclick, className: "live-only", "aria-label": label }, "Show in the timeline");
@@ -38,6 +39,19 @@ export function linkFindings(sections, view, store, choose) {
     });
   store.on(["range"], mark);
   mark(store.state);
+}
+
+/** A step whose place is on this page needs no command: the timeline has its link, the flame graph gets one. */
+function replaceStep(step, href, range, choose, store, index) {
+  step.classList.add("replaced");
+  if (step.dataset.place !== "flame") return;
+  const onclick = (event) => {
+    event.preventDefault();
+    choose(range, { kind: "finding", index });
+    store.set({ tab: "flame" });
+    document.getElementById("flame")?.scrollIntoView({ block: "nearest" });
+  };
+  step.after(make("p", { className: "next live-only" }, make("a", { href, onclick }, "See the functions in the flame graph")));
 }
 
 function withMargin({ from, to }, duration) {

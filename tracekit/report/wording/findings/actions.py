@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from tracekit.analysis.findings.action import Action, ActionKind, Arguments, Purpose
 from tracekit.analysis.selection import Selection
@@ -21,10 +22,14 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True)
 class NextStep:
-    """One next step: what it shows or holds, and the command, "" where there is none."""
+    """One next step: what it shows or holds, and the command, "" where there is none.
+
+    ``place`` is the part of a page that shows it without a command, "" where there is none.
+    """
 
     text: str
     command: str = ""
+    place: Literal["", "timeline", "flame"] = ""
 
 
 def next_steps(actions: Sequence[Action], info: TraceInfo) -> Iterator[NextStep]:
@@ -142,7 +147,9 @@ def _format_limit(limit_ns: int) -> str:
 def _show_timeline(arguments: Arguments, info: TraceInfo) -> NextStep:
     options = (*_list_selection_options(arguments), "--to", "perfetto", "-o", "timeline.pftrace")
     return NextStep(
-        "Look at these calls in a timeline, at ui.perfetto.dev:", _write_command("export", info, *options)
+        "Look at these calls in a timeline, at ui.perfetto.dev:",
+        _write_command("export", info, *options),
+        "timeline",
     )
 
 
@@ -150,6 +157,7 @@ def _show_flame_graph(arguments: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
         "See the functions of the calling thread in a flame graph:",
         _write_command("report", info, *_list_selection_options(arguments), "-o", "report.html"),
+        "flame",
     )
 
 
