@@ -296,7 +296,7 @@ def test_one_of_42_calls_has_work_beside_the_engine() -> None:
     analysis = run_of([212, *[5] * 41], fallback_in=(7,), compiles=190)
     assert analysis.headline == (
         "Net ran on the Neural Engine in all 42 calls, with work on the CPU in 1 of them: 5.00 ms per call, the"
-        " Neural Engine busy 80 % of it."
+        " Neural Engine busy 80 % of it. Costs most: compiling the model, 190 ms."
     )
 
 

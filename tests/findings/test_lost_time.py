@@ -38,7 +38,7 @@ def test_a_gap_in_each_call() -> None:
     assert text.title == (
         "Calls of Net idle for 10.0 ms of 20.0 ms (median): no engine and no thread of the app runs."
     )
-    assert text.lost == "Costs 50.0 ms over 5 calls."
+    assert text.lost == "Costs 50.0 ms (inferred) over 5 calls."
     assert text.next_steps[0].command.startswith("tracekit record --app APP --template 'System Trace'")
 
 

@@ -40,7 +40,7 @@ def _sum_parts(analysis: Analysis, model: ModelAnswer) -> dict[BudgetPart, int]:
     """Return the parts of the budgets of a model's calls, by whatever basis, in order of precedence."""
     sums: dict[BudgetPart, int] = {}
     for total in analysis.budget_totals:
-        if total.position == model.position:
+        if total.position == model.position and total.total_ns:
             sums[total.kind.part] = sums.get(total.kind.part, 0) + total.total_ns
     return sums
 
