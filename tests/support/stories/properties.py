@@ -162,7 +162,9 @@ def headline_is_true(case: Case) -> Iterator[Violation]:
     subject = None
     for sentence in re.split(r"(?<=\.) (?=[A-Z-])", headline):
         starts = [
-            model for model in models if re.match(rf"(?:(?:A|One) call of )?{re.escape(model)}(?![\w-])", sentence)
+            model
+            for model in models
+            if re.match(rf"(?:(?:A|One) call of )?{re.escape(model)}(?![\w-])", sentence)
         ]
         subject = starts[0] if starts else subject if sentence.startswith(("The ", "They ")) else None
         if subject is None:
