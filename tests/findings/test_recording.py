@@ -181,7 +181,7 @@ def test_stacks_without_symbols() -> None:
     assert commands(text) == [RECORD]
     half = analyze(recorded(trace_of([(n, "a", raw if n % 2 else UI) for n in range(30)])))
     _, text = finding_of(half, "no-symbols")
-    assert text.detail.startswith("15 of 30 stacks lack symbols")
+    assert text.detail.startswith("15 of 30 samples with a stack lack symbols")
     few = analyze(recorded(trace_of([(n, "a", UI if n % 3 else raw) for n in range(30)])))
     assert "no-symbols" not in kinds(few)
 

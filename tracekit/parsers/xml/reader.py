@@ -25,7 +25,7 @@ import numpy as np
 from lxml import etree
 
 from tracekit.errors import InputError
-from tracekit.parsers.input_kinds import INPUTS, name_foreign_file
+from tracekit.parsers.input_kinds import INPUTS
 from tracekit.parsers.xml.index import parse_table_place
 from tracekit.parsers.xml.store_builder import CellError, StoreBuilder
 from tracekit.parsers.xml.toc import TableOfContents, read_toc
@@ -244,6 +244,8 @@ class DocumentReader:
         elif root:
             problem = f"is XML with the root <{root[:40]}>, not an export of xctrace."
         else:
+            from tracekit.parsers.foreign_files import name_foreign_file
+
             foreign = name_foreign_file(self._name, self._head)
             problem = (
                 f"is {foreign}, which tracekit does not read."
