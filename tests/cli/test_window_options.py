@@ -48,6 +48,12 @@ def windows(*arguments: str | Path) -> list[dict[str, Any]]:
     return listed
 
 
+def without_budgets(*arguments: str | Path) -> list[dict[str, Any]]:
+    """Return the windows without what the samples of other threads add to: whether a pause is idle."""
+    left_out = {"budget", "typical_id", "difference_ns", "difference"}
+    return [{key: value for key, value in row.items() if key not in left_out} for row in windows(*arguments)]
+
+
 @pytest.mark.parametrize(
     ("recording", "source", "count"),
     [
@@ -148,7 +154,7 @@ def test_a_thread_has_its_own_windows() -> None:
 )
 def test_choosing_what_is_the_only_one_changes_no_window(options: tuple[str, ...]) -> None:
     for source in (("--windows", "ane"), ("--window-signpost", "encode")):
-        assert windows(PARTITIONED, *source, *options) == windows(PARTITIONED, *source)
+        assert without_budgets(PARTITIONED, *source, *options) == without_budgets(PARTITIONED, *source)
 
 
 def test_a_process_has_the_windows_of_its_table() -> None:
@@ -225,7 +231,7 @@ def test_an_export_of_the_neural_engines_table_alone(tmp_path: Path) -> None:
 
 def test_a_sliver_of_a_window_is_not_nothing() -> None:
     assert "94.3 ms (<1 %)" in words(FALLBACK, "--window", "0ms-99s", "-v")
-    assert "ANE <1 %, CPU <1 %" in words(FALLBACK, "--window", "0ms-99s")
+    assert "136 ms (<1 %)" in words(FALLBACK, "--window", "0ms-99s", "-v")
 
 
 def test_empty_and_absent_tables_are_distinguished(tmp_path: Path) -> None:
