@@ -54,7 +54,7 @@ def test_tables_that_were_recorded_and_not_exported_are_absent(shared: Path) -> 
 def test_mps_work_is_the_gpus_with_a_doubt(shared: Path) -> None:
     """The union of the ten rows, counted by hand: they do not overlap."""
     analysis = analysed(MAMBA / "mps_hw_intervals.xml")
-    (row,) = analysis.attribution_rows[analysis.attribution_rows["window_id"] == 0].to_dict("records")
+    (row,) = analysis.totals.to_dict("records")
     assert (row["engine"], row["phase"], row["busy_ns"]) == ("GPU", "execute", 2_554_876)
     assert {issue.code for issue in analysis.issues} >= {"mps-engine-unknown", "no-samples"}
 

@@ -198,9 +198,9 @@ def test_every_link_of_the_menu_leads_to_a_download(client: Client, requests: li
         else:
             stack.append(getattr(component, "children", []))
     tab = client()
-    assert len(links) == 15
+    assert len(links) == 17
     assert {tab.get(link, headers=HOST, buffered=True).status_code for link in links} == {200}
-    assert len(requests) == 15
+    assert len(requests) == 17
 
 
 @pytest.mark.parametrize(

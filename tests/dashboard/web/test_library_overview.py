@@ -72,7 +72,7 @@ def test_recordings_of_an_app_follow_each_other_below_its_name(library: Library)
         shown.children.children if getattr(shown, "className", "") == "app" else int(shown.key, 16)
         for shown in (table["rows"][row] for row, _digest in table["order"])
     ]
-    assert names == ["App not known", 4, "Camera", 2, "Notes", 3, 1]
+    assert names == ["Camera", 2, "Notes", 3, 1, "App not known", 4]
     again, _tags, _state = find_changes(library, ListRequest("", "", False, 1, "by-app:-added"), state)
     assert again is not table  # nothing changed: not sent again
 
