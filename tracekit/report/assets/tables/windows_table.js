@@ -39,7 +39,7 @@ export function createWindowsTable(container, view, store, choose) {
     current: () => selected,
     filterLabel: "Filter calls by text",
   });
-  const picture = createOf(pictureColumns(view, (row) => (isFolded() ? equalCounts[row] : 1)));
+  const picture = createOf(markedPicture(view, (row) => (isFolded() ? equalCounts[row] : 1)));
   const details = createOf(windowColumns(view));
   const tables = make("div", { className: "calls-table" });
   folded.label.hidden = equalCounts.every((count) => count < 2);
@@ -86,6 +86,12 @@ function overhang(box, outer) {
 }
 
 const NOTE = "* marks the first call of a model; – means not measured. The typical call is the one that the differences are to.";
+
+/** The columns of the picture, with the marks of the limits of their numbers. */
+function markedPicture(view, countOf) {
+  const marks = new Map(view.windows.columns.map((column) => [column.key, column.marks]));
+  return pictureColumns(view, countOf).map((column) => withMarks(column, marks.get(column.key)));
+}
 
 /** The columns of the view, each drawn by its kind. */
 function windowColumns(view) {
