@@ -309,8 +309,8 @@ def test_the_own_windows_keep_their_verdicts_and_times(name: str, tmp_path: Path
     source = str(SAMPLES / name)
     path = pack(source, tmp_path, "--redact")
     before, after = (analysis(path_, "--process", "SampleApp") for path_ in (source, path))
-    for document in (before, after):  # the time of an engine at others' work left with their rows
-        for window in document["windows"]:
+    for packed in (before, after):  # the time of an engine at others' work left with their rows
+        for window in packed["windows"]:
             del window["budget"], window["typical_id"], window["difference_ns"], window["difference"]
     assert before["windows"] == after["windows"]
     assert before["engines"] == after["engines"]
