@@ -40,6 +40,7 @@ _COMMANDS = (
     "export",
     "fleet",
     "lldb",
+    "model",
     "record",
     "report",
     "symbols",

@@ -1,0 +1,147 @@
+"""ML Programs in a Core ML specification: functions of typed operations, with their short constants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from tracekit.mlmodels.coreml_names import DTYPES
+from tracekit.mlmodels.program import CONSTANT_VALUES, Constant, Function, Operation, Value, ValueType
+from tracekit.mlmodels.wire import DamagedModelError, Message
+
+_MAX_DEPTH = 64
+"""Blocks within blocks, and types within types."""
+
+
+def read_functions(program: Message) -> Iterator[Function]:
+    """Yield the functions of a program in the order of the file. Raises ``DamagedModelError``."""
+    for name, function in program.entries(2):
+        opset = function.text(2)
+        blocks = dict(function.entries(3))
+        # Apple's tools write one block, that of the function's own set of operators.
+        block = blocks.get(opset) or next(iter(blocks.values()), None)
+        inputs = tuple(map(_read_value, function.messages(1)))
+        if block is None:
+            yield Function(name, inputs, (), (), opset)
+        else:
+            yield Function(name, inputs, tuple(block.texts(2)), tuple(_read_block(block, 0)), opset)
+
+
+def _read_block(block: Message, depth: int) -> Iterator[Operation]:
+    if depth > _MAX_DEPTH:
+        raise DamagedModelError(f"has operations {depth} deep")
+    for operation in block.messages(3):
+        attributes = {name: _read_constant(value, 0) for name, value in operation.entries(5)}
+        constants = {name: value for name, value in attributes.items() if value is not None}
+        inputs, given = _read_inputs(operation)
+        yield Operation(
+            operation.text(1),
+            str(constants.pop("name", "")),
+            inputs,
+            tuple(map(_read_value, operation.messages(3))),
+            given | constants,
+            depth,
+        )
+        for nested in operation.messages(4):
+            yield from _read_block(nested, depth + 1)
+
+
+def _read_inputs(operation: Message) -> tuple[tuple[tuple[str, str], ...], dict[str, Constant]]:
+    """Return pairs of a parameter and a value's name, and the parameters that are given in place."""
+    bindings: list[tuple[str, str]] = []
+    given: dict[str, Constant] = {}
+    for parameter, argument in operation.entries(2):
+        for binding in argument.messages(1):
+            if 1 in binding:
+                bindings.append((parameter, binding.text(1)))
+            elif (constant := _read_constant(binding.message(2), 0)) is not None:
+                given[parameter] = constant
+    return tuple(bindings), given
+
+
+# Types ------------------------------------------------------------------------------------------------------
+
+
+def _read_value(named: Message) -> Value:
+    return Value(named.text(1), _read_type(named.message(2), 0))
+
+
+def _read_type(declared: Message, depth: int) -> ValueType | None:
+    if depth > _MAX_DEPTH:
+        raise DamagedModelError(f"has types {depth} deep")
+    if 1 in declared:
+        return _read_tensor_type(declared.message(1))
+    for number, container in ((2, "list"), (3, "tuple"), (4, "dictionary"), (5, "state")):
+        if number in declared:
+            inner = _read_type(declared.message(number).message(1), depth + 1)
+            return ValueType(inner.dtype if inner else "", inner.shape if inner else None, container)
+    return None
+
+
+def _read_tensor_type(tensor: Message) -> ValueType:
+    dtype = DTYPES.get(tensor.integer(1), f"type {tensor.integer(1)}")
+    dimensions: list[int | None] = []
+    for dimension in tensor.messages(3):
+        if 2 in dimension and dimension.message(2).integer(1):
+            return ValueType(dtype, None)  # any number of dimensions
+        dimensions.append(dimension.message(1).integer(1) if 1 in dimension else None)
+    return ValueType(dtype, tuple(dimensions))
+
+
+# Constants --------------------------------------------------------------------------------------------------
+
+
+def _read_constant(value: Message, depth: int) -> Constant | None:
+    """Return a value that stands in the file and is short, else None."""
+    immediate = value.message(3)
+    if 1 in immediate:
+        declared = _read_type(value.message(2), depth)
+        return _read_tensor(immediate.message(1), declared)
+    if 3 in immediate and depth < _MAX_DEPTH:
+        items = [_read_constant(item, depth + 1) for item in immediate.message(3).messages(1)]
+        return tuple(item for item in items[:CONSTANT_VALUES] if item is not None)
+    return None
+
+
+def _read_tensor(tensor: Message, declared: ValueType | None) -> Constant | None:
+    dtype = declared.dtype if declared else ""
+    values: Sequence[Constant]
+    if 4 in tensor:
+        values = tensor.message(4).texts(1)[:CONSTANT_VALUES]
+    elif 1 in tensor:
+        values = tensor.message(1).floats(1, CONSTANT_VALUES)
+    elif 7 in tensor:
+        values = _read_packed(tensor.message(7).view(1), dtype)
+    elif 6 in tensor:
+        data = tensor.message(6).view(1)
+        values = np.frombuffer(data[: len(data) // 8 * 8][: 8 * CONSTANT_VALUES], "<f8").tolist()
+    else:
+        number = next((number for number in (2, 3, 5) if number in tensor), 0)
+        values = tensor.message(number).integers(1, CONSTANT_VALUES) if number else ()
+        if number == 3:
+            values = [bool(item) for item in values]
+    if declared is not None and declared.shape == ():
+        return values[0] if len(values) == 1 else None
+    return tuple(values)
+
+
+_PACKED = {
+    "fp16": "<f2",
+    "int8": "i1",
+    "uint8": "u1",
+    "int16": "<i2",
+    "uint16": "<u2",
+    "uint32": "<u4",
+    "uint64": "<u8",
+}
+
+
+def _read_packed(data: memoryview, dtype: str) -> list[Constant]:
+    spelling = _PACKED.get(dtype)
+    if spelling is None:
+        return []
+    size = np.dtype(spelling).itemsize
+    count = min(len(data) // size, CONSTANT_VALUES)
+    values: list[Constant] = np.frombuffer(data[: count * size], spelling).tolist()
+    return values

@@ -1,0 +1,128 @@
+"""The data of a model: functions of operations on typed values, whatever the file's format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+Constant = bool | int | float | str | tuple["Constant", ...]
+"""A value that the file gives in place; longer ones than ``CONSTANT_VALUES`` are left out."""
+
+CONSTANT_VALUES = 64
+"""The most values of a constant that is kept: strides, axes, paddings; weights are longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueType:
+    """The type of a value: ``dtype`` in the format's spelling (``fp16``, ``int32``), and its dimensions.
+
+    A dimension is None where the model leaves it open; ``shape`` is None where the rank is open.
+    ``container`` is ``tensor``, or what holds the tensor: ``list``, ``state``, ``image``, ….
+    """
+
+    dtype: str
+    shape: tuple[int | None, ...] | None
+    container: str = "tensor"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A named value, with its type where the format states one."""
+
+    name: str
+    type: ValueType | None
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation, in the order of the file.
+
+    ``inputs`` are pairs of a parameter (empty where the format has none) and the name of a value.
+    ``depth`` is 0 in the body of a function, and one more within each operation that holds operations.
+    ``is_part`` is True for those that spell out what an operation around them is made of, such as the
+    division and the sum within a softmax: they do not count as operations.
+    ``source`` is the line of the program that the model was made from, as ``model.py:290``, or empty.
+    """
+
+    kind: str
+    name: str
+    inputs: tuple[tuple[str, str], ...]
+    outputs: tuple[Value, ...]
+    attributes: Mapping[str, Constant] = field(default_factory=dict)
+    depth: int = 0
+    source: str = ""
+    is_part: bool = False
+
+    @property
+    def is_constant(self) -> bool:
+        """True for an operation that only holds a value."""
+        return self.kind in _CONSTANT_KINDS
+
+
+MAX_OPERATIONS = 1_000_000
+"""The most operations of a function; the largest models known have some tens of thousands."""
+
+_CONSTANT_KINDS = frozenset({"const", "constant", "loadConstant", "loadConstantND"})
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """An input, an output or a state of a model or a function.
+
+    ``flexible`` is empty for a fixed shape, else ``range`` or ``enumerated``.
+    """
+
+    name: str
+    type: ValueType
+    flexible: str = ""
+    is_optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of a model; a neural network has one, named ``main``. ``opset`` is ``CoreML7`` or alike."""
+
+    name: str
+    inputs: tuple[Value, ...]
+    outputs: tuple[str, ...]
+    operations: tuple[Operation, ...]
+    opset: str = ""
+
+    def computing(self) -> Iterator[Operation]:
+        """Iterate over the operations that compute: neither constants nor parts of other operations."""
+        return (
+            operation for operation in self.operations if not operation.is_constant and not operation.is_part
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MLModel:
+    """A model as its file describes it.
+
+    ``form`` names what it is: ``ML Program``, ``neural network``, ``pipeline``, ``Core AI program``, or the
+    kind of a model without operators (``treeEnsembleClassifier``). ``stated_counts`` are the counts of
+    operators that the file's own metadata states, by kind. ``limits`` are sentences about what the file
+    does not show.
+    """
+
+    path: Path
+    form: str
+    version: str
+    inputs: tuple[Feature, ...] = ()
+    outputs: tuple[Feature, ...] = ()
+    states: tuple[Feature, ...] = ()
+    functions: tuple[Function, ...] = ()
+    stages: tuple[tuple[str, MLModel], ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    stated_counts: Mapping[str, int] = field(default_factory=dict)
+    size_bytes: int = 0
+    weight_file_bytes: int = 0
+    is_compiled: bool = False
+    limits: tuple[str, ...] = ()
+
+    def iter_functions(self) -> Iterator[Function]:
+        """Iterate over the functions of this model and of the stages of a pipeline."""
+        yield from self.functions
+        for _, stage in self.stages:
+            yield from stage.iter_functions()
