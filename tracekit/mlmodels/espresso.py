@@ -2,8 +2,8 @@
 
 The form is not published; what is read here is what public files and descriptions agree on: ``layers`` have
 a ``name``, a ``type`` and the names of values in ``bottom`` and ``top``, separated by commas;
-``layer_shapes`` has the sizes ``n``, ``k``, ``h`` and ``w`` of each value. System models may hold a compressed
-form, which is not read.
+``layer_shapes`` has the sizes ``n``, ``k``, ``h`` and ``w`` of each value. System models may hold a
+compressed form, which is not read.
 """
 
 from __future__ import annotations
