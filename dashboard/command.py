@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import sys
 import webbrowser
@@ -174,19 +175,19 @@ def _read_option_files(options: AnalysisOptions) -> dict[str, GivenFile]:
     for name, path in (("windows-csv", options.windows_csv), ("markers", options.markers)):
         if path:
             try:
-                files[name] = GivenFile(Path(path).name, Path(path).read_bytes())
+                files[name] = GivenFile(Path(path).name, io.BytesIO(Path(path).read_bytes()))
             except OSError as error:
                 raise UsageError(f"{path} cannot be read: {error.strerror or error}.") from error
     if options.symbols:
         from dashboard.library.packed_files import zip_symbols
 
         file_names = ", ".join(Path(path).name for path in options.symbols)
-        files["symbols"] = GivenFile(file_names, zip_symbols(options.symbols))
+        files["symbols"] = GivenFile(file_names, io.BytesIO(zip_symbols(options.symbols)))
     if options.overlays:
         from dashboard.library.packed_files import zip_texts
 
         file_names = ", ".join(Path(path).name for path in options.overlays)
-        files["with"] = GivenFile(file_names, zip_texts(options.overlays))
+        files["with"] = GivenFile(file_names, io.BytesIO(zip_texts(options.overlays)))
     return files
 
 

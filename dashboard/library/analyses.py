@@ -10,32 +10,35 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from dashboard.errors import Busy, Conflict, NotFound, TooLarge
 from dashboard.jobs.variants import VariantJobs
 from dashboard.library import packed_files
 from dashboard.library.catalog import UNFINISHED, Catalog
+from dashboard.library.fitting_symbols import require_fitting_symbols
 from dashboard.library.names import make_display_name
 from dashboard.library.reading_results import VARIANT_FACTS, read_facts
 from dashboard.library.rebuild import describe_variant, make_folder_of_variant
+from dashboard.library.run_inventory import INVENTORY, read_inventory
 from dashboard.library.store import Store, split
 from dashboard.library.variants import FILES, PACKED, Variant, make_variant
 from tracekit.cli.analysis_options import AnalysisOptions, Values, hash_values
 from tracekit.errors import TracekitError, UsageError
 
 _MAX_VARIANTS = 50
-_MAX_FILE_BYTES = 2 << 20
+_MAX_FILE_BYTES = 2_000_000
+_PIECE_BYTES = 1 << 20
 _AGAIN = ("failed", "cancelled", "dropped")
 _IDLE: dict[str, Any] = {"stage": "", "progress": None, "message": "", "starts": 0}
 
 
 @dataclass(frozen=True)
 class GivenFile:
-    """A file for an option: its name, for display, and its content."""
+    """A file for an option: its name, for display, and its content from the present position on."""
 
     name: str
-    content: bytes
+    content: IO[bytes]
 
 
 class Analyses:
@@ -71,11 +74,18 @@ class Analyses:
         found = self._catalog.find(recording)
         if found.deleted is not None:
             raise Conflict(f"{found.name} was deleted. Restore it first.")
-        files = {**self._read_stored_files(recording, values), **(files or {})}
+        given = files or {}
+        files = {**self._read_stored_files(recording, values), **given}
         values = {name: value for name, value in values.items() if name not in FILES}
         drafts = self._store.make_scratch_folder()
         try:
             options = _check_options(values, files, drafts)
+            if "symbols" in given:
+                require_fitting_symbols(
+                    drafts / FILES["symbols"],
+                    make_display_name(given["symbols"].name),
+                    read_inventory(self._store.results(recording) / INVENTORY),
+                )
             return self._find_or_add(recording, options, drafts) if options else None
         finally:
             shutil.rmtree(drafts, ignore_errors=True)
@@ -97,7 +107,7 @@ class Analyses:
             if owner is None:
                 raise UsageError(f"{name} is a file: choose it on the recording's page.")
             path = self._store.variant(recording, owner.id) / FILES[name]
-            files[name] = GivenFile(values[name]["name"], path.read_bytes())
+            files[name] = GivenFile(values[name]["name"], path.open("rb"))
         return files
 
     def _find_or_add(self, recording: str, options: Values, drafts: Path) -> Variant:
@@ -185,12 +195,7 @@ def _check_options(values: Mapping[str, Any], files: Mapping[str, GivenFile], dr
     for name, file in files.items():
         if name not in FILES:
             raise UsageError(f"No file belongs to '{make_display_name(name)}'.")
-        most_bytes = packed_files.MAX_BYTES if name in PACKED else _MAX_FILE_BYTES
-        if len(file.content) > most_bytes:
-            raise TooLarge(f"{make_display_name(file.name)} is larger than {most_bytes >> 20} MB.")
-        path = drafts / FILES[name]
-        path.write_bytes(file.content)
-        paths[name] = str(path)
+        paths[name] = str(_write_draft(name, file, drafts))
     options = AnalysisOptions.from_values({**values, **paths})
     try:
         _read_files(options)
@@ -198,9 +203,23 @@ def _check_options(values: Mapping[str, Any], files: Mapping[str, GivenFile], dr
         raise UsageError(_replace_paths(str(error), files, drafts)) from None
     stored = options.values()
     for name, file in files.items():
-        digest = hashlib.sha256(file.content).hexdigest()
+        with Path(paths[name]).open("rb") as draft:
+            digest = hashlib.file_digest(draft, "sha256").hexdigest()
         stored[name] = {"name": make_display_name(file.name), "sha256": digest}
     return stored
+
+
+def _write_draft(name: str, file: GivenFile, drafts: Path) -> Path:
+    most_bytes = packed_files.MAX_BYTES if name in PACKED else _MAX_FILE_BYTES
+    path = drafts / FILES[name]
+    with file.content as content, path.open("wb") as draft:
+        while piece := content.read(_PIECE_BYTES):
+            draft.write(piece)
+            if draft.tell() > most_bytes:
+                raise TooLarge(
+                    f"{make_display_name(file.name)} is larger than {most_bytes // 1_000_000:,} MB."
+                )
+    return path
 
 
 def _read_files(options: AnalysisOptions) -> None:

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import io
+import shutil
+import tempfile
 import zipfile
 from collections.abc import Sequence
+from typing import IO
 
 from tracekit.errors import UsageError
 from tracekit.symbols.symbol_file_names import DSYM, MACHO_HEADS, MAP_SUFFIX, ZIP_HEAD
 
-MAX_BYTES = 256 << 20
-"""Of all files together; the page sends up to 11 MB, because a request has 16 MB."""
+MAX_BYTES = 4_000_000_000
+"""Of all files together: the debug information of the largest apps has one or two gigabytes."""
+MAX_LOCAL_BYTES = 256 << 20
+"""Of the files that the command line names, which are packed in memory."""
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 
 
-def wrap_symbols(name: str, content: bytes) -> bytes:
+def wrap_symbols(name: str, content: IO[bytes]) -> IO[bytes]:
     """Return a zip as it is, and any other file as the only member of one: it keeps the file's name.
 
-    The same file gives the same bytes.
+    The same file gives the same bytes. They are never in memory as a whole.
     """
-    if content.startswith(ZIP_HEAD):
+    head = _read_head(content)
+    if head.startswith(ZIP_HEAD):
         return content
-    is_map = not content.startswith(MACHO_HEADS)
+    is_map = not head.startswith(MACHO_HEADS)
     member = name if not is_map or name.endswith(MAP_SUFFIX) else f"{name}{MAP_SUFFIX}"
-    return _pack_members([(member or "symbols", content)])
+    return _wrap(member or "symbols", content)
 
 
 def zip_symbols(paths: Sequence[str]) -> bytes:
@@ -40,16 +46,31 @@ def zip_symbols(paths: Sequence[str]) -> bytes:
         bundle = get_display_name(build.path)
         folder = f"{bundle}/" if bundle.endswith(DSYM) else ""
         names[build.path] = f"{folder}{build.path.name}{MAP_SUFFIX if isinstance(build, MappedBuild) else ''}"
-    if sum(path.stat().st_size for path in names) > MAX_BYTES:
+    if sum(path.stat().st_size for path in names) > MAX_LOCAL_BYTES:
         raise UsageError(
-            f"--symbols names more than {MAX_BYTES >> 20} MB: name only those of the recorded build."
+            f"--symbols names more than {MAX_LOCAL_BYTES >> 20} MB: name only those of the recorded build."
         )
     return _pack_members([(f"{n}/{name}", path.read_bytes()) for n, (path, name) in enumerate(names.items())])
 
 
-def wrap_text(name: str, content: bytes) -> bytes:
+def wrap_text(name: str, content: IO[bytes]) -> IO[bytes]:
     """Return a zip as it is, and a text as the only member of one."""
-    return content if content.startswith(ZIP_HEAD) else _pack_members([(name or "text", content)])
+    return content if _read_head(content).startswith(ZIP_HEAD) else _wrap(name or "text", content)
+
+
+def _read_head(content: IO[bytes]) -> bytes:
+    head = content.read(8)
+    content.seek(0)
+    return head
+
+
+def _wrap(name: str, content: IO[bytes]) -> IO[bytes]:
+    packed = tempfile.TemporaryFile()  # noqa: SIM115 - the caller reads it
+    entry = zipfile.ZipInfo(name, _FIRST_DATE)
+    with zipfile.ZipFile(packed, "w") as archive, archive.open(entry, "w", force_zip64=True) as member:
+        shutil.copyfileobj(content, member)
+    packed.seek(0)
+    return packed
 
 
 def zip_texts(paths: Sequence[str]) -> bytes:
@@ -63,11 +84,11 @@ def zip_texts(paths: Sequence[str]) -> bytes:
     members = []
     for number, place in enumerate(place for path in paths for place in iter_text_places(path)):
         with place.open() as file:
-            content = file.read(MAX_BYTES + 1)
+            content = file.read(MAX_LOCAL_BYTES + 1)
         members.append((f"{number}/{place.name}", content))
-        if sum(len(content) for _, content in members) > MAX_BYTES:
+        if sum(len(content) for _, content in members) > MAX_LOCAL_BYTES:
             raise UsageError(
-                f"--with names more than {MAX_BYTES >> 20} MB: cut the text to the recorded time."
+                f"--with names more than {MAX_LOCAL_BYTES >> 20} MB: cut the text to the recorded time."
             )
     return _pack_members(members)
 

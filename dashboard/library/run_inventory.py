@@ -35,6 +35,8 @@ def build_inventory(runs: Sequence[RunInfo], trace: Trace) -> dict[str, Any]:
         "samples_source": trace.samples_source,
         "sources": _count_sources(trace),
         "signposts": _count_signposts(trace),
+        "build_uuids": sorted(set(trace.stacks.binaries["uuid"].astype("str")) - {""}),
+        "unnamed_builds": _list_unnamed_builds(trace),
     }
 
 
@@ -62,6 +64,14 @@ def _describe_run(run: RunInfo) -> dict[str, Any]:
         "duration_ns": info.duration_ns,
         "tables": sum(1 for table in run.tables if table.row_count),
     }
+
+
+def _list_unnamed_builds(trace: Trace) -> list[list[str]]:
+    """Return [name, UUID] of the builds without symbols: the app's first, then those in most samples."""
+    from tracekit.analysis.missing_symbols import find_binaries_without_symbols
+
+    builds = sorted(find_binaries_without_symbols(trace), key=lambda build: build.is_system)
+    return [[make_one_line(build.name), build.uuid] for build in builds if build.name][:_MAX_ENTRIES]
 
 
 def _list_threads(trace: Trace) -> tuple[list[Any], list[Any]]:

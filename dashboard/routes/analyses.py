@@ -3,10 +3,9 @@
 GET    /api/recordings/<analysis>/choices              → the inventory of the run; {} if there is none
 POST   /api/recordings/<analysis>/choices              a visitor is about to choose → 204
 GET    /api/recordings/<id>/analyses                   → {"default", "analyses": […]}
-POST   /api/recordings/<id>/analyses                   {"options", "files": {option: {"name", "text"}}}
-                                                       → 202 the analysis; {"id": ""} without options;
-                                                       a file of symbols, or a text laid over the
-                                                       recording, has "base64" instead of "text"
+POST   /api/recordings/<id>/analyses                   {"options"}, or a form with these as JSON in a field
+                                                       and files in fields named for their options
+                                                       → 202 the analysis; {"id": ""} without options
 GET    /api/recordings/<id>/analyses/<variant>         → the analysis
 POST   /api/recordings/<id>/analyses/<variant>/<act>   cancel, again → the analysis
 DELETE /api/recordings/<id>/analyses/<variant>         → 204
@@ -15,25 +14,24 @@ PUT    /api/recordings/<id>/default                    {"id"}: a variant, or "" 
 
 from __future__ import annotations
 
-import base64
+import json
 from typing import Any
 
 from flask import Flask, Response, jsonify, request
+from werkzeug.datastructures import FileStorage
 
 from dashboard.errors import NotFound, TooLarge
 from dashboard.library.analyses import GivenFile
 from dashboard.library.library import Library
 from dashboard.library.names import make_display_name
-from dashboard.library.packed_files import wrap_symbols, wrap_text
+from dashboard.library.packed_files import MAX_BYTES, wrap_symbols, wrap_text
 from dashboard.library.run_inventory import INVENTORY, read_inventory
 from dashboard.library.variants import PACKED, Variant, describe_options
 from tracekit.errors import UsageError
+from tracekit.text import format_size
 
-_MAX_BYTES = 16 << 20
-"""Of a request: two files of 2 MB, with JSON's escapes, or one in base64."""
-_FILES_FORM = (
-    "files is an object of files by options, each with name and text, or base64 for symbols and with."
-)
+_MAX_BYTES = 1 << 20
+"""Of the options in a request."""
 
 
 def register(server: Flask, library: Library) -> None:
@@ -67,11 +65,11 @@ def register(server: Flask, library: Library) -> None:
 
     @server.post("/api/recordings/<recording>/analyses")
     def requested(recording: str) -> tuple[Response, int]:
-        body = _read_body()
+        body, files = _read_form() if request.mimetype == "multipart/form-data" else (_read_body(), {})
         options = body.get("options", {})
         if not isinstance(options, dict):
             raise UsageError("options is an object of options by their names.")
-        variant = library.analyses.request(recording, options, _parse_files(body.get("files", {})))
+        variant = library.analyses.request(recording, options, files)
         return jsonify({"id": ""} if variant is None else _build_variant_document(variant)), 202
 
     @server.get("/api/recordings/<recording>/analyses/<variant>")
@@ -115,25 +113,23 @@ def _build_variant_document(variant: Variant) -> dict[str, Any]:
     }
 
 
-def _parse_files(value: Any) -> dict[str, GivenFile]:
-    if not isinstance(value, dict):
-        raise UsageError(_FILES_FORM)
-    return {name: _parse_file(name, file) for name, file in value.items()}
+def _read_form() -> tuple[dict[str, Any], dict[str, GivenFile]]:
+    """Return the options and the files of a form; what is large of it waits on the disk."""
+    if (request.content_length or 0) > MAX_BYTES + _MAX_BYTES:
+        raise TooLarge(f"Files for an analysis have no more than {format_size(MAX_BYTES)}.")
+    try:
+        options = json.loads(request.form.get("options", "{}"))
+    except (ValueError, RecursionError):
+        raise UsageError("options is an object of options by their names, as JSON.") from None
+    return {"options": options}, {name: _open_file(name, file) for name, file in request.files.items()}
 
 
-def _parse_file(option: str, file: Any) -> GivenFile:
-    if not isinstance(file, dict) or not isinstance(file.get("name"), str):
-        raise UsageError(_FILES_FORM)
-    if option in PACKED and isinstance(file.get("base64"), str):
-        try:
-            content = base64.b64decode(file["base64"], validate=True)
-        except ValueError:
-            raise UsageError(_FILES_FORM) from None
-        pack = wrap_symbols if option == "symbols" else wrap_text
-        return GivenFile(file["name"], pack(make_display_name(file["name"]), content))
-    if not isinstance(file.get("text"), str):
-        raise UsageError(_FILES_FORM)
-    return GivenFile(file["name"], file["text"].encode("utf-8", "replace"))
+def _open_file(option: str, file: FileStorage) -> GivenFile:
+    name = file.filename or ""
+    if option not in PACKED:
+        return GivenFile(name, file.stream)
+    pack = wrap_symbols if option == "symbols" else wrap_text
+    return GivenFile(name, pack(make_display_name(name), file.stream))
 
 
 def _read_body() -> dict[str, Any]:

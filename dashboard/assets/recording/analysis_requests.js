@@ -15,7 +15,8 @@ export function createAnalyses(analysis) {
     /** Lets the server open the recording before options are chosen; without it, the analysis takes longer. */
     prepare: () => sendJson("POST", `/api/recordings/${encodeURIComponent(analysis)}/choices`).catch(() => {}),
     list: async () => (await fetchChecked(`${address}/analyses`)).json(),
-    request: (options, files = {}) => sendJson("POST", `${address}/analyses`, { options, files }),
+    /** Requests an analysis with options and, by the names of theirs, files. */
+    request: (options, files = {}) => sendForm(`${address}/analyses`, { options: JSON.stringify(options), ...files }),
     cancel: (id) => sendJson("POST", `${address}/analyses/${id}/cancel`, {}),
     again: (id) => sendJson("POST", `${address}/analyses/${id}/again`, {}),
     remove: (id) => sendJson("DELETE", `${address}/analyses/${id}`),
@@ -36,9 +37,19 @@ export function createAnalyses(analysis) {
   };
 }
 
-async function sendJson(method, address, value) {
-  const headers = { "X-Tracekit": "1", "Content-Type": "application/json" };
-  const response = await fetch(address, { method, headers, credentials: "same-origin", body: value && JSON.stringify(value) });
+function sendJson(method, address, value) {
+  return sendBody(method, address, value && JSON.stringify(value), { "Content-Type": "application/json" });
+}
+
+/** Sends files as they are, and texts; the browser reads a file while it sends it. */
+function sendForm(address, fields) {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  return sendBody("POST", address, form);
+}
+
+async function sendBody(method, address, body, headers = {}) {
+  const response = await fetch(address, { method, headers: { "X-Tracekit": "1", ...headers }, credentials: "same-origin", body });
   if (!response.ok) throw new Error(await errorMessage(response));
   return response.status === 204 ? null : response.json();
 }

@@ -2,27 +2,25 @@
 // or a text that is laid over the recording.
 import { make } from "/report-assets/shared/dom.js";
 
-const BASE64_START = /^data:[^,]*,/;
-
-/** What each option's section says; files of up to 11 MB fit into a request. */
+/** What each option's section says. */
 const FILE_OPTIONS = {
   symbols: {
     label: "File of symbols",
     accept: ".zip,.symbols,.txt,.dylib,application/octet-stream,*/*",
     action: "Analyze with these symbols",
     about: "Functions that the recording holds as addresses get names from files of the same build.",
-    note: "A zip of dSYMs, a binary, or a symbol map, of up to 11 MB; larger ones with --symbols on the command line. Files of other builds are not used.",
+    note: "A zip of dSYMs, a binary, or a symbol map of the recorded build. A file of other builds is refused.",
   },
   with: {
     label: "Text",
     accept: ".txt,.log,.ndjson,.json,.plist,.ips,.zip,text/plain,*/*",
     action: "Lay over the recording",
     about: "A log, power samples or a spindump of the same time are joined with the recording by wall clock.",
-    note: "The output of log show, log stream, powermetrics, sample or spindump, or a zip of several, of up to 11 MB; larger ones with --with on the command line. A text of another time is refused.",
+    note: "The output of log show, log stream, powermetrics, sample or spindump, or a zip of several. A text of another time is refused.",
   },
 };
 
-/** Fills the section of an option; `analyseWithFile(option, file)` requests the analysis, { name, base64 } being the file. */
+/** Fills the section of an option; `analyseWithFile(option, file)` requests the analysis. */
 export function showFileSection(section, option, analyseWithFile) {
   const words = FILE_OPTIONS[option];
   const control = make("input", { type: "file", accept: words.accept });
@@ -34,7 +32,7 @@ export function showFileSection(section, option, analyseWithFile) {
     problem.hidden = true;
     try {
       const [file] = control.files;
-      await analyseWithFile(option, { name: file.name, base64: await encodedFile(file) });
+      await analyseWithFile(option, file);
     } catch (error) {
       problem.hidden = false;
       problem.textContent = error.message;
@@ -43,14 +41,4 @@ export function showFileSection(section, option, analyseWithFile) {
   });
   const label = make("label", {}, `${words.label} `, control);
   section.append(make("p", {}, words.about), make("p", { className: "actions" }, label, " ", button), problem, make("p", { className: "note" }, words.note));
-}
-
-/** The content of a file as JSON can carry it. */
-function encodedFile(file) {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(reader.result.replace(BASE64_START, ""));
-    reader.onerror = () => reject(new Error(`${file.name} cannot be read.`));
-    reader.readAsDataURL(file);
-  });
 }

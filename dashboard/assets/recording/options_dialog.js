@@ -32,7 +32,7 @@ export function createOptionsDialog(analyse) {
       event.preventDefault();
       submit.disabled = true;
       try {
-        await analyse(fields.options(), await fields.files());
+        await analyse(fields.options(), fields.files());
         dialog.close();
       } catch (error) {
         problem.hidden = false;
@@ -93,10 +93,10 @@ function createFields(choices, options) {
       if (from in ofSource && isNothing(chosen[from]) && !(from === WINDOWS_CSV && csv.control.files.length > 0)) throw new Error("Choose the calls: a signpost, a range or a file.");
       return Object.fromEntries(Object.entries(chosen).filter(([, value]) => !isNothing(value)));
     },
-    async files() {
+    files() {
       const files = {};
-      if (source.control.value === WINDOWS_CSV) await addFile(files, WINDOWS_CSV, csv.control);
-      await addFile(files, RULES_FILE, rules.control);
+      if (source.control.value === WINDOWS_CSV) addFile(files, WINDOWS_CSV, csv.control);
+      addFile(files, RULES_FILE, rules.control);
       return files;
     },
   };
@@ -104,8 +104,8 @@ function createFields(choices, options) {
 
 const isNothing = (value) => value === undefined || value === null || value.length === 0;
 
-async function addFile(files, name, { files: [file] }) {
-  if (file) files[name] = { name: file.name, text: await file.text() };
+function addFile(files, name, { files: [file] }) {
+  if (file) files[name] = file;
 }
 
 function runChoices({ runs = [], run }) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,12 @@ def opened_with(tmp_path: Path, packed: bytes, identity: str = UUID_OF_APP) -> T
 
 @pytest.mark.parametrize(("name", "content"), [("App", macho([(0x1000, "_first")])), ("map.txt", MAP)])
 def test_a_single_file_keeps_its_name(tmp_path: Path, name: str, content: bytes) -> None:
-    packed = wrap_symbols(name, content)
-    assert wrap_symbols("again.zip", packed) == packed == wrap_symbols(name, content)
+    def wrapped(name: str, content: bytes) -> bytes:
+        with wrap_symbols(name, BytesIO(content)) as file:
+            return file.read()
+
+    packed = wrapped(name, content)
+    assert wrapped("again.zip", packed) == packed == wrapped(name, content)
     assert list(opened_with(tmp_path, packed).stacks.symbols) == ["first"]
     refused = opened_with(tmp_path, packed, OTHER_UUID)
     message = {issue.code: issue.message for issue in refused.issues}["symbols-of-other-build"]
@@ -46,15 +51,16 @@ def test_paths_of_the_command_line_become_one_zip(tmp_path: Path, monkeypatch: p
     assert list(opened_with(tmp_path, packed).stacks.symbols) == ["first"]
     with pytest.raises(InputError, match="does not exist"):
         zip_symbols([str(tmp_path / "missing")])
-    monkeypatch.setattr(packed_files, "MAX_BYTES", 10)
+    monkeypatch.setattr(packed_files, "MAX_LOCAL_BYTES", 10)
     with pytest.raises(UsageError, match="name only those of the recorded build"):
         zip_symbols([str(folder)])
 
 
 def test_an_analysis_keeps_its_file(library: Library) -> None:
     recorded = ready(library, upload(library, "x", XML))
-    content = wrap_symbols("App", macho([(0x1000, "_first")]))
-    variant = library.analyses.request(recorded, {}, {"symbols": GivenFile("App", content)})
+    with wrap_symbols("App", BytesIO(macho([(0x1000, "_first")]))) as file:
+        content = file.read()
+    variant = library.analyses.request(recorded, {}, {"symbols": GivenFile("App", BytesIO(content))})
     assert variant is not None
     folder = library._store.variant(recorded, variant.id)
     assert Path(*with_files(variant.options, folder).symbols).read_bytes() == content

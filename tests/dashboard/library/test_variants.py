@@ -7,6 +7,7 @@ import os
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,16 @@ from dashboard.library.variants import Variant
 from tracekit.errors import UsageError
 
 RUN_2 = {"run": 2}
-CALLS = GivenFile("calls of today.csv", b"start_ns,end_ns,label\n1000,2000,first\n")
+CALLS = b"start_ns,end_ns,label\n1000,2000,first\n"
 
 
 @pytest.fixture
 def recording(library: Library) -> str:
     return ready(library, upload(library, "x", XML))
+
+
+def give(name: str, content: bytes) -> GivenFile:
+    return GivenFile(name, BytesIO(content))
 
 
 def requested(library: Library, recording: str, values: Mapping[str, Any], **files: GivenFile) -> Variant:
@@ -112,15 +117,13 @@ def test_reading_again_drops_what_was_made_of_the_earlier_file(library: Library,
 
 
 def test_files_of_options_are_kept_in_the_variant_s_folder(library: Library, recording: str) -> None:
-    variant = requested(library, recording, {}, windows_csv=CALLS)
+    variant = requested(library, recording, {}, windows_csv=give("calls of today.csv", CALLS))
     stored = variant.options["windows-csv"]
     assert (stored["name"], len(stored["sha256"])) == ("calls of today.csv", 64)
     copy = library._store.variant(recording, variant.id) / "windows.csv"
-    assert copy.read_bytes() == CALLS.content
+    assert copy.read_bytes() == CALLS
     assert library.build_arguments(variant.analysis) == [f"--windows-csv={copy}"]
-    other = requested(
-        library, recording, {}, windows_csv=GivenFile(CALLS.name, CALLS.content + b"3000,4000,\n")
-    )
+    other = requested(library, recording, {}, windows_csv=give("calls of today.csv", CALLS + b"3000,4000,\n"))
     assert other.id != variant.id
     assert list(library._store.trash.iterdir()) == []
 
@@ -138,13 +141,17 @@ def test_cancelled_work_can_be_requested_again(library: Library, recording: str)
     [
         ({"run": "two"}, {}, "run is the number of a run"),
         ({"windows": "coreml", "window": ["1ms-2ms"]}, {}, "Choose calls in one way"),
-        ({"window-signpost": ["a/b/c"]}, {"windows-csv": CALLS}, "Choose calls in one way"),
+        (
+            {"window-signpost": ["a/b/c"]},
+            {"windows-csv": give("calls.csv", CALLS)},
+            "Choose calls in one way",
+        ),
         ({"windows-csv": "/etc/passwd"}, {}, "windows-csv is a file: choose it on the recording's page."),
         ({"markers": "../../x"}, {}, "markers is a file"),
-        ({}, {"passwd": CALLS}, "No file belongs to 'passwd'"),
-        ({}, {"windows-csv": GivenFile("../../a\n.csv", b"x,y\n")}, "a .csv: has no columns start_ns,end_ns"),
-        ({}, {"windows-csv": GivenFile("a.csv", b"\xff\xfe\0")}, "a.csv"),
-        ({}, {"markers": GivenFile("r.toml", b"[[rule]]\nid = 1\n")}, "r.toml"),
+        ({}, {"passwd": give("calls.csv", CALLS)}, "No file belongs to 'passwd'"),
+        ({}, {"windows-csv": give("../../a\n.csv", b"x,y\n")}, "a .csv: has no columns start_ns,end_ns"),
+        ({}, {"windows-csv": give("a.csv", b"\xff\xfe\0")}, "a.csv"),
+        ({}, {"markers": give("r.toml", b"[[rule]]\nid = 1\n")}, "r.toml"),
     ],
 )
 def test_refused_requests(
@@ -160,7 +167,7 @@ def test_refused_requests(
 
 def test_a_large_file_is_refused(library: Library, recording: str) -> None:
     with pytest.raises(TooLarge, match=r"a\.csv is larger than 2 MB"):
-        library.analyses.request(recording, {}, {"windows-csv": GivenFile("a.csv", bytes((2 << 20) + 1))})
+        library.analyses.request(recording, {}, {"windows-csv": give("a.csv", bytes((2 << 20) + 1))})
 
 
 def test_variants_of_other_recordings_and_malformed_ids(library: Library, recording: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from browser_support import barriers
 from dashboard_support import PATIENCE_MS, Serve, eventually, opened
-from macho_support import dsym, recording
+from macho_support import OTHER_UUID, dsym, macho, recording
 
 SAMPLES = Path(__file__).resolve().parents[3] / "sample_traces"
 
@@ -31,15 +32,20 @@ def test_a_zip_of_dsyms_names_the_functions(serve: Serve, tab: Any, tmp_path: Pa
     hostile = tmp_path / "hostile.txt"
     hostile.write_text("-1 T nothing\n" * 1000)
     analyze_with(tab, hostile)
-    tab.wait_for_url("**?variant=*", timeout=PATIENCE_MS)
-    tab.locator("#options .chip", has_text="hostile.txt").wait_for(timeout=PATIENCE_MS)
-    eventually(tab, "document.documentElement.dataset.ready")
-    assert (
-        "hostile.txt.symbols is neither a Mach-O file nor a symbol map"
-        in tab.locator("#issues").text_content()
-    )
-    packed = shutil.make_archive(str(tmp_path / "dSYMs"), "zip", dsym(tmp_path / "build").parent)
-    tab.locator("#tab-evidence").click()
+    tab.expected.append("400")
+    refusal = tab.locator("#symbols .problem")
+    refusal.wait_for(timeout=PATIENCE_MS)
+    assert refusal.inner_text().startswith("hostile.txt holds no symbols: it is neither a Mach-O file nor")
+    other = tmp_path / "App"
+    other.write_bytes(macho([(0x1000, "_first")], identity=OTHER_UUID))
+    analyze_with(tab, other)
+    tab.get_by_text("is of no build in this recording").wait_for(timeout=PATIENCE_MS)
+    assert f"its UUID is {OTHER_UUID}. The recording needs the symbols of App (" in refusal.inner_text()
+    dsym(tmp_path / "build")
+    (tmp_path / "build" / "large").write_bytes(
+        random.Random(1).randbytes(20_000_000)
+    )  # files are sent as they are
+    packed = shutil.make_archive(str(tmp_path / "dSYMs"), "zip", tmp_path / "build")
     analyze_with(tab, Path(packed))
     tab.locator("#options .chip", has_text="dSYMs.zip").wait_for(timeout=PATIENCE_MS)
     eventually(tab, "document.documentElement.dataset.ready")
