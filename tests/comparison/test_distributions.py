@@ -1,4 +1,4 @@
-"""Student's t and the binomial distribution against tables, closed forms and sums."""
+"""Distributions, tests and intervals against scipy, an implementation of its own; ends and overflow."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from tracekit.comparison.distributions import (
     binomial_at_most,
@@ -14,60 +15,67 @@ from tracekit.comparison.distributions import (
     t_quantile,
     t_upper_tail,
 )
+from tracekit.comparison.estimates import estimate_between_runs
+from tracekit.comparison.functions import find_discoveries
+from tracekit.comparison.shares import compute_wilson_interval
+
+DEGREES = [1, 1.7, 2, 3.4, 8, 12.9, 100, 1e7]
 
 
-@pytest.mark.parametrize(
-    ("probability", "df", "value"),
-    [
-        # NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2
-        (0.975, 1, 12.706),
-        (0.975, 2, 4.303),
-        (0.975, 4, 2.776),
-        (0.95, 10, 1.812),
-        (0.995, 3, 5.841),
-        (0.975, 30, 2.042),
-        (0.999, 100, 3.174),
-        (0.025, 4, -2.776),
-    ],
-)
-def test_values_of_the_table(probability: float, df: float, value: float) -> None:
-    assert t_quantile(probability, df) == pytest.approx(value, abs=5e-4)
+@pytest.mark.parametrize("df", DEGREES)
+def test_students_t(df: float) -> None:
+    for t in (0.01, 0.5, 2.0, 30.0, 1e6):
+        assert t_upper_tail(t, df) == pytest.approx(stats.t.sf(t, df), rel=1e-6, abs=1e-300)
+    for probability in (0.025, 0.8, 0.975, 0.98667, 0.9995):
+        assert t_quantile(probability, df) == pytest.approx(stats.t.ppf(probability, df), rel=1e-7)
 
 
-@pytest.mark.parametrize("t", [0.01, 0.5, 2.0, 30.0, 1e6])
-def test_closed_forms_of_one_and_two_degrees(t: float) -> None:
-    assert t_upper_tail(t, 1) == pytest.approx(math.atan(1 / t) / math.pi, rel=1e-9)
-    assert t_upper_tail(t, 2) == pytest.approx(
-        1 / (math.hypot(t, math.sqrt(2)) * (math.hypot(t, math.sqrt(2)) + t)), rel=1e-6
-    )
-
-
-@pytest.mark.parametrize("df", [1.7, 3.4, 12.9])
-def test_degrees_of_freedom_that_are_not_whole_by_integration(df: float) -> None:
-    t = np.linspace(0, 2.3, 200_001)
-    density = (1 + t * t / df) ** (-(df + 1) / 2)
-    scale = math.exp(math.lgamma((df + 1) / 2) - math.lgamma(df / 2)) / math.sqrt(df * math.pi)
-    below = 0.5 + scale * float(((density[1:] + density[:-1]) / 2).sum()) * (t[1] - t[0])
-    assert t_upper_tail(2.3, df) == pytest.approx(1 - below, abs=1e-9)
-    assert t_quantile(below, df) == pytest.approx(2.3, abs=1e-8)
-
-
-def test_infinitely_many_degrees_are_the_normal_distribution() -> None:
-    assert t_quantile(0.975, math.inf) == normal_quantile(0.975) == pytest.approx(1.959964, abs=1e-6)
-    assert t_quantile(0.975, 1e7) == pytest.approx(1.959964, abs=1e-5)
-    assert t_upper_tail(1.959964, math.inf) == pytest.approx(0.025, abs=1e-7)
+def test_the_normal_distribution_is_that_of_infinitely_many_degrees() -> None:
+    for probability in (0.01, 0.3, 0.975, 0.9999):
+        expected = pytest.approx(stats.norm.ppf(probability), rel=1e-9)
+        assert t_quantile(probability, math.inf) == normal_quantile(probability) == expected
+    assert t_upper_tail(1.5, math.inf) == pytest.approx(stats.norm.sf(1.5), rel=1e-9)
     assert t_quantile(0.5, 3) == 0.0
 
 
-def test_the_binomial_distribution_is_its_sum() -> None:
-    for trials, p in ((1, 0.5), (30, 0.9), (200, 0.01)):
-        terms = [math.comb(trials, k) * p**k * (1 - p) ** (trials - k) for k in range(trials + 1)]
-        for count in range(trials):
-            assert binomial_at_most(count, trials, p) == pytest.approx(sum(terms[: count + 1]), abs=1e-12)
+def test_the_binomial_distribution() -> None:
+    for trials, p in ((1, 0.5), (30, 0.9), (200, 0.01), (100_000, 0.9)):
+        counts = np.unique(np.linspace(0, trials, 40).astype(int))
+        for count in counts.tolist():
+            expected = stats.binom.cdf(count, trials, p)
+            assert binomial_at_most(count, trials, p) == pytest.approx(expected, abs=1e-9)
     assert (binomial_at_most(-1, 5, 0.5), binomial_at_most(5, 5, 0.5)) == (0.0, 1.0)
-    assert binomial_at_most(90_000, 100_000, 0.9) == pytest.approx(0.5, abs=0.01)
 
 
 def test_the_ends_of_the_incomplete_beta_function() -> None:
     assert (incomplete_beta(2, 3, 0), incomplete_beta(2, 3, 1)) == (0.0, 1.0)
-    assert incomplete_beta(2, 3, 0.4) == pytest.approx(1 - incomplete_beta(3, 2, 0.6), abs=1e-15)
+    assert incomplete_beta(2.5, 3, 0.4) == pytest.approx(stats.beta.cdf(0.4, 2.5, 3), rel=1e-12)
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
+def test_wilsons_interval(level: float) -> None:
+    for successes, count in ((81, 263), (15, 148), (0, 20), (20, 20)):
+        interval = stats.binomtest(successes, count).proportion_ci(level, "wilson")
+        assert compute_wilson_interval(successes / count, count, level) == pytest.approx(
+            (interval.low, interval.high), abs=1e-9
+        )
+    assert compute_wilson_interval(0.5, 0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("base_spread", "new_spread", "equal"), [(1, 1.5, True), (1, 20, False)])
+def test_students_and_welchs_test_between_runs(base_spread: float, new_spread: float, equal: bool) -> None:
+    deviations = np.array([-1.1, 0.2, 0.4, 0.5])
+    base, new = 10 + base_spread * deviations, 11 + new_spread * deviations
+    estimate = estimate_between_runs(base, new, [], "linear")
+    assert estimate is not None
+    expected = stats.ttest_ind(new, base, equal_var=equal)
+    assert (estimate.probability, estimate.df) == pytest.approx((expected.pvalue, expected.df), rel=1e-7)
+    interval = expected.confidence_interval(0.95)
+    assert estimate.ends() == pytest.approx((interval.low, interval.high), rel=1e-7)
+
+
+def test_the_false_discovery_rate() -> None:
+    probabilities = np.array([0.001, 0.008, 0.039, 0.041, 0.042, 0.06, 0.074, 0.205, 0.212, 0.9])
+    for rate in (0.01, 0.05, 0.1):
+        expected = np.flatnonzero(stats.false_discovery_control(probabilities) <= rate)
+        assert find_discoveries(probabilities, len(probabilities), rate).tolist() == expected.tolist()

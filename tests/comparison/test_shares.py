@@ -11,7 +11,6 @@ from tracekit.comparison.estimates import estimate_between_runs
 from tracekit.comparison.shares import (
     compute_newcombe_interval,
     compute_share_interval,
-    compute_wilson_interval,
     count_independent_calls,
 )
 
@@ -30,14 +29,6 @@ def test_newcombes_own_examples() -> None:
     ):
         shares = successes[0] / totals[0], successes[1] / totals[1]
         assert compute_newcombe_interval(shares, totals) == pytest.approx(expected, abs=5e-5)
-
-
-def test_wilsons_interval() -> None:
-    # Newcombe 1998, Statistics in Medicine 17:857, table I: 81 of 263, 15 of 148, 0 of 20.
-    assert compute_wilson_interval(81 / 263, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
-    assert compute_wilson_interval(15 / 148, 148) == pytest.approx((0.0624, 0.1605), abs=5e-5)
-    assert compute_wilson_interval(0, 20) == pytest.approx((0, 0.1611), abs=5e-5)
-    assert compute_wilson_interval(0.5, 0) == (0.0, 1.0)
 
 
 @given(st.integers(5, 60), st.integers(5, 60), st.integers(1, 4))
