@@ -39,7 +39,7 @@ from tracekit.checks.run_values import RunNoise, combine_runs
 from tracekit.comparison.bootstrap import estimate
 from tracekit.comparison.estimates import compute_centre, scale_of
 from tracekit.comparison.functions import FunctionWeights, compare_functions
-from tracekit.comparison.metrics import METRICS, Column, GroupMetric, run_values
+from tracekit.comparison.metrics import LATE, METRICS, Column, GroupMetric, run_values
 from tracekit.comparison.result import Difference, Value
 from tracekit.comparison.rows import Sides, iter_group_rows
 
@@ -73,21 +73,29 @@ def recordings(rng: np.random.Generator, model: str, calls: int, count: int) -> 
 
 @dataclass(frozen=True)
 class SimulatedSide:
-    """One side of a group of windows as ``iter_group_rows`` reads it."""
+    """One side of a group of windows as ``iter_group_rows`` reads it: its lengths, or shares of its calls."""
 
     runs: Runs
     unit: str = "ns"
     sources: frozenset[str] = frozenset(["simulated"])
 
+    @property
+    def lengths_ns(self) -> list[FloatArray]:
+        """The lengths of the calls of each run; none where the values are shares."""
+        return list(self.runs) if self.unit == "ns" else []
+
     def column(self, metric: GroupMetric) -> Column:
-        """Return the same column for each metric."""
-        if not len(self.runs):
-            return Column((), Value(None, 0, 0), self.unit)  # type: ignore[arg-type]
-        values = run_values(self.runs, metric.statistic)
-        middle = compute_centre(values, scale_of(self.unit == "ns", values))
-        count = sum(len(run) for run in self.runs)
+        """Return the same column for each metric; of late calls, 1 for each."""
+        runs, unit = self.runs, self.unit
+        if not len(runs):
+            return Column((), Value(None, 0, 0), unit)  # type: ignore[arg-type]
+        if metric.quantity == LATE:
+            runs, unit = [(run > float(metric.of)).astype(float) for run in runs], "share"
+        values = run_values(runs, metric.statistic)
+        middle = compute_centre(values, scale_of(unit == "ns", values))
+        count = sum(len(run) for run in runs)
         value = Value(middle, count, count, "measured", runs=tuple(values.tolist()))
-        return Column(tuple(self.runs), value, self.unit)  # type: ignore[arg-type]
+        return Column(tuple(runs), value, unit)  # type: ignore[arg-type]
 
 
 def metric(name: str) -> GroupMetric:
@@ -95,13 +103,11 @@ def metric(name: str) -> GroupMetric:
     return next(candidate for candidate in METRICS if candidate.name == name)
 
 
-def rows(
-    base: Runs, new: Runs, names: Sequence[str], *, run_noise: float | None = None, level: float = 0.95
-) -> list[Difference]:
+def rows(base: Runs, new: Runs, names: Sequence[str], *, run_noise: float | None = None) -> list[Difference]:
     """Return the rows of metrics that a comparison of these runs has."""
     unit = "share" if names[0].endswith("share") else "ns"
     sides = Sides(SimulatedSide(base, unit), SimulatedSide(new, unit), (), run_noise)  # type: ignore[arg-type]
-    return list(iter_group_rows(sides, [metric(name) for name in names], level))
+    return list(iter_group_rows(sides, [metric(name) for name in names]))
 
 
 def is_shown(row: Difference) -> bool:
@@ -143,8 +149,6 @@ def lengths_cell(
                 if row.relative_low is not None and row.relative_high is not None:
                     rates.note(f"{event} {row.metric}", is_shown(row))
                     rates.note(f"covered {row.metric}", row.relative_low <= truth <= row.relative_high)
-        (first,) = rows(list(base), list(same), ["p50"], run_noise=run_noise, level=0.96)
-        rates.note("sentence", is_shown(first) and abs(first.ratio or 0.0) >= 0.01)
     return {
         "table": "one run" if runs == 1 else "lengths",
         "model": model,
@@ -342,11 +346,16 @@ def markdown(results: Sequence[dict[str, Any]]) -> str:
             for row in results
             if row["table"] == table
         ]
-        names = list(dict.fromkeys(name for row in listed for name in row))
-        lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
-        lines += [f"| {' | '.join(_cell(row.get(name)) for name in names)} |" for row in listed]
-        parts.append(f"**{title}**\n\n" + "\n".join(lines))
-    return "\n\n".join(parts) + "\n"
+        parts.append(f"**{title}**\n\n{markdown_table(listed)}")
+    return "\n".join(parts)
+
+
+def markdown_table(results: Sequence[dict[str, Any]]) -> str:
+    """Return rows as a table; a cell that a row does not have is a dash."""
+    names = list(dict.fromkeys(name for row in results for name in row))
+    lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
+    lines += [f"| {' | '.join(_cell(row.get(name)) for name in names)} |" for row in results]
+    return "\n".join(lines) + "\n"
 
 
 def _cell(value: Any) -> str:

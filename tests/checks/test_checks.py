@@ -135,6 +135,19 @@ def test_the_worst_window_of_an_exact_share(requirement: str, forbids: bool, win
 
 
 @pytest.mark.integration
+def test_late_calls_are_a_share_with_its_interval() -> None:
+    analysis = recorded([*LENGTHS, 20.0, 25.0] * 10)
+    assert required(analysis, "calls > 16.7ms <= 20%") == "passed"
+    assert required(analysis, "calls > 25ms <= 0%") == "passed"  # exactly 25 ms is in time
+    (result,) = check(analysis, "calls > 16.7ms <= 15%")
+    assert (result.outcome, result.actual.low) == ("open", pytest.approx(1 / 6))
+    assert result.actual.interval == pytest.approx((0.110, 0.243), abs=0.001)  # Wilson, 20 of 120
+    assert result.actual.worst is not None
+    assert (result.actual.worst.window, result.actual.windows) == (11, 120)
+    given_ranges = analyze(trace_of([(1.0, "main", BNNS)]), windows=[manual(0, 8)])
+    assert required(given_ranges, "calls > 16.7ms <= 20%") == "not measurable"
+
+
 def test_a_mixed_window_is_no_window_of_the_engine_but_uses_it() -> None:
     analysis = recorded([20.0] * 4, "AAXX")
     assert judged(analysis, "ANE share >= 0").actual.low == 0.5

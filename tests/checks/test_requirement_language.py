@@ -48,6 +48,9 @@ LENGTH = "length"
         ),
         ("calls >= 10", Condition(Metric("calls"), ">=", 10.0)),
         ("windows >= 10", Condition(Metric("calls"), ">=", 10.0)),
+        ("calls > 10", Condition(Metric("calls"), ">", 10.0)),
+        ("calls > 16.7ms <= 1%", Condition(Metric("late", limit_ns=16.7e6), "<=", 0.01)),
+        ("calls > 500 us in Net <= 0.01", Condition(Metric("late", limit_ns=5e5), "<=", 0.01, "Net")),
         ("load <= 500ms", Condition(Metric("load"), "<=", 5e8)),
         ("compile == 0ms", Condition(Metric("compile"), "==", 0.0)),
         ("thermal <= fair", Condition(Metric("thermal"), "<=", 1.0)),
@@ -95,6 +98,14 @@ def test_what_is_forbidden(text: str, expected: Any) -> None:
         ),
         ("load > +100ms", ChangeRule("load > +100ms", "load", ">", 1e8, False)),
         ("CPU samples > +5%", ChangeRule("CPU samples > +5%", "CPU samples", ">", 0.05, True)),
+        ("mean > +5%", ChangeRule("mean > +5%", "mean", ">", 0.05, True)),
+        ("package energy > +5%", ChangeRule("package energy > +5%", "package energy", ">", 0.05, True)),
+        (
+            "calls > 16.70ms in Net > +2 points",
+            ChangeRule(
+                "calls > 16.70ms in Net > +2 points", "calls > 16.7ms", ">", 0.02, False, "Net", 16.7e6
+            ),
+        ),
     ],
 )
 def test_changes(text: str, expected: ChangeRule) -> None:
@@ -128,6 +139,8 @@ def test_changes(text: str, expected: ChangeRule) -> None:
         ("p90 in <= 8ms", "the name of a model or call is missing after 'in'.", 7),
         ("p90 <= 8ms in ''", "the name of a model or call is missing after 'in'.", 14),
         ("calls >= 3ms", "'calls' is a count and takes no unit.", 10),
+        ("calls > 3ms", "a comparison is missing here, such as '<= 8ms'.", 11),
+        ("calls > 3ms <= 3ms", "a share is at most 1: write 3% or a fraction.", 15),
         ("issues == 0 in Net", "'issues' applies to the whole recording: remove 'in'.", 0),
         ("thermal <= fare", "'fare' is not a valid thermal state. Did you mean 'fair'?", 11),
         ("p0 <= 1ms", "a percentile lies above p0 and below p100; the ends are 'min' and 'max'.", 0),
@@ -183,7 +196,10 @@ def test_errors_in_what_is_forbidden(text: str, message: str, column: int) -> No
         ("ANE share < -100 points", "a share changes by at most 100 points, so this would never fail.", 12),
         ("ANE share < -250", "a share changes by at most 100 points, so this would never fail.", 12),
         ("p90 < -100%", "a value cannot fall by more than 100%, so this would never fail.", 6),
-        ("functions > +1", "'functions' is not a valid metric. Valid: p50, p90, p99, warm p50,", 0),
+        ("functions > +1", "'functions' is not a valid metric. Valid: p50, p90, p99, mean, warm p50,", 0),
+        ("ANE energy > +3mJ", "energy changes by a percentage: +10%.", 13),
+        ("calls > 16.7ms > +3%", "shares change by points: write '10 points' or 0.1.", 17),
+        ("calls > +3", "'calls' is not a valid metric of compare.", 0),
         ("p90 > +10", "a percentage, or a time with a unit is expected here: ns, us, ms or s.", 9),
     ],
 )
@@ -227,6 +243,7 @@ def test_a_long_expression_is_shown_around_the_error() -> None:
         ("ANE busy <= 8ms", "ANE busy"),
         ("max ANE busy <= 8ms", "max ANE busy"),
         ("errors == 0", "issues error"),
+        ("calls > 16.70ms <= 1%", "calls > 16.7ms"),
     ],
 )
 def test_a_metric_names_itself_in_the_language(text: str, name: str) -> None:

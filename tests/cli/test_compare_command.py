@@ -68,6 +68,21 @@ def test_exit_codes(options: list[str], code: int) -> None:
     assert run(FALLBACK, new, *options).exit_code == code
 
 
+def test_deadlines_are_compared_and_required() -> None:
+    result = run(FALLBACK, FALLBACK, "--deadline", "26.5ms", "--deadline", "500us", "--format", "json")
+    document = json.loads(result.stdout)
+    late = {row["metric"]: row for row in document["groups"][0]["rows"] if row["metric"].startswith("calls")}
+    assert {name: row["base"]["value"] for name, row in late.items()} == {
+        "calls > 0.5ms": 1.0,
+        "calls > 26.5ms": 0.5,
+    }
+    required = ("--fail-on", "calls > 27ms > +30 points", "--run-noise", "1%")
+    assert run(FALLBACK, FALLBACK, *required).exit_code == 5
+    assert run(FALLBACK, FALLBACK, *required, "--open", "pass").exit_code == 0
+    wrong = run(FALLBACK, FALLBACK, "--deadline", "soon")
+    assert (wrong.exit_code, "'soon' is not a time such as 16.7ms or 500us." in wrong.stderr) == (2, True)
+
+
 def test_recordings_show_the_noise() -> None:
     names = ("concurrent-models-ios27", "fallback-midway-ios27")
     noise = [part for name in names for part in ("--noise-from", str(SAMPLES / name))]

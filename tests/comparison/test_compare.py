@@ -36,7 +36,7 @@ def test_one_run_per_side_is_about_these_recordings_and_nothing_else() -> None:
     assert 0 < low <= 5e6 <= high
     assert (row(comparison, "p50").base.count, row(comparison, "p50").base.basis) == (10, "measured")
     assert sentence(comparison).startswith(
-        "In these recordings NEW is slower: Net p50 16.0 ms against 11.0 ms (+45 %)."
+        "In these recordings NEW is slower: Net p50 16.0 ms against 11.0 ms (+45 %), p90 +38.5 %, mean +43.5 %."
     )
     assert "One run per side does not show how much runs of the same program differ." in sentence(comparison)
     assert "one-run" in [caution.code for caution in comparison.cautions]
@@ -52,7 +52,7 @@ def test_several_runs_are_tested_between_runs() -> None:
     assert p50.relative_low == pytest.approx(1.3 * np.exp(-2.776 * 0.01 * np.sqrt(2 / 3)) - 1, abs=1e-4)
     text = sentence(comparison)
     assert text.startswith(
-        "NEW is slower: Net p50 14.3 ms against 11.0 ms (+30 %, 96 % interval +26.9 … +33.2 %)."
+        "NEW is slower: Net p50 14.3 ms against 11.0 ms (+30 %, 98 % interval +26.1 … +34.0 %), p90 +30.0 %,"
     )
     assert "Tested between 3 runs of BASE and 3 of NEW" in text
     assert "p50 of each run: BASE 11.000, 11.110, 10.890 ms, standard deviation 1.0 %; NEW 14.300" in (

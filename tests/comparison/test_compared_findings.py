@@ -49,7 +49,7 @@ def test_a_finding_of_every_run_of_new_has_appeared() -> None:
     assert (change.change, change.base.found, change.new.found, change.new.runs) == ("appeared", 0, 3, 3)
     text = sentence(comparison)
     assert text.startswith(
-        "NEW is slower: Net p50 14.3 ms against 11.0 ms (+30 %, 96 % interval +26.9 … +33.2 %)."
+        "NEW is slower: Net p50 14.3 ms against 11.0 ms (+30 %, 98 % interval +26.1 … +34.0 %), p90"
     )
     new = "New finding (fell-back in 3 of 3 runs of NEW, in 0 of 3 runs of BASE): Net left the Neural Engine after"
     assert new in text
@@ -178,7 +178,7 @@ def test_two_models_are_never_one_figure() -> None:
     comparison = compare(base, new)
     text = sentence(comparison)
     # 98 % each, so that both together leave 4 %.
-    assert text.startswith("NEW is slower: Net p50 13.1 ms against 10.1 ms (+30 %, 98 % interval ")
+    assert text.startswith("NEW is slower: Net p50 13.1 ms against 10.1 ms (+30 %, 99 % interval ")
     assert "No difference in length is shown: Pose p50 20.2 ms against 20.2 ms" in text
     assert decide_outcome(comparison) == "slower"
     opposite = compare(base, [two_models(13 * run, 15 * run) for run in (1, 1.01, 0.99)])

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 ROWS = runpy.run_path(str(Path(__file__).resolve().parents[2] / "benchmarks" / "error_rates.py"))["rows"]
-OUTLIER = np.array([10.0] * 19 + [1e7])
-CALLS = 20.0 + np.arange(20) % 3
+OUTLIER = np.array([10.0] * 24 + [1e7])
+CALLS = 20.0 + np.arange(20) * 7 % 20 / 5
 
 
 @pytest.mark.parametrize("run_noise", [None, 0.02])

@@ -32,7 +32,11 @@ def texts(markup: str) -> list[str]:
 def test_a_longer_time_is_worse_and_a_shorter_one_better() -> None:
     slower = difference("p50", 20.0, 22.0, relative_low=0.05, relative_high=0.15, ends=(1.0, 3.0))
     faster = difference("p90", 20.0, 19.0, "lower in these recordings")
-    markup = drawn(slower, faster, difference("p99", 20.0, 21.0, "too few to tell"))
+    few, on_grid = (
+        difference("p99", 20.0, 21.0, "too few to tell"),
+        difference("warm p50", 16.7, 33.3, "on a grid"),
+    )
+    markup = drawn(slower, faster, few, on_grid)
     assert texts(markup) == [
         "p50 ▲ worse: +10.0 % (+5.0 … +15.0)",
         "p90 ▼ better in these recordings: -5.0 %",
@@ -43,6 +47,7 @@ def test_a_longer_time_is_worse_and_a_shorter_one_better() -> None:
     assert 'class="forest-band" x="47.50%"' in markup  # ±1 %
     assert re.findall(r'<li class="forest-(\w+)"', markup) == ["more", "less"]
     assert "Too few calls for an interval: p99." in markup
+    assert "Not tested, because lengths are on a grid: warm p50." in markup
 
 
 def test_work_and_shares_have_no_worse_side() -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tracekit.checks.requirements import ChangeRule
 from tracekit.checks.results import ChangeResult, Outcome
 from tracekit.comparison.cautions import REPEATED
-from tracekit.comparison.metrics import RUN_METRICS
+from tracekit.comparison.metrics import ENERGY_METRICS, RUN_METRICS
 from tracekit.comparison.result import Comparison, Difference, Group
 from tracekit.text import plural
 
@@ -40,9 +40,11 @@ def _check_change(comparison: Comparison, change: ChangeRule, strict: bool) -> I
     for group in groups:
         row = next((row for row in comparison.rows(group) if row.metric == change.metric), None)
         if row is None:
-            yield ChangeResult(change, "not measurable", "neither recording shows it", group)
+            is_row_missing = change.deadline_ns is not None
+            reason = "no such deadline was compared" if is_row_missing else "neither recording shows it"
+            yield ChangeResult(change, "not measurable", reason, group)
         else:
-            outcome, reason = _evaluate(row, change, strict)
+            outcome, reason = judge_difference(row, change, strict)
             yield ChangeResult(change, outcome, reason, group, row)
 
 
@@ -59,7 +61,7 @@ def _explain_missing_group(comparison: Comparison, scope: str) -> str:
     return f"no model or kind of calls '{scope}' is on both sides{common}"
 
 
-def _evaluate(row: Difference, change: ChangeRule, strict: bool) -> tuple[Outcome, str]:
+def judge_difference(row: Difference, change: ChangeRule, strict: bool = False) -> tuple[Outcome, str]:
     """Return the outcome of a change for one row of the comparison, and the reason."""
     if reason := _explain_unusable_row(row, change, strict):
         return "not measurable", reason
@@ -98,6 +100,8 @@ def _explain_unusable_row(row: Difference, change: ChangeRule, strict: bool) -> 
         return _explain_missing_value(row)
     if row.base.is_partial or row.new.is_partial:
         return f"{describe_coverage(row)}, and the others may have any value"
+    if row.judgement == "on a grid" and not strict:
+        return "lengths take few values, and percentiles jump between them: require the mean or late calls"
     if row.judgement == "too few to tell" and not strict:
         fewest = plural(min(row.base.count, row.new.count), _name_unit(row))
         return f"too few for an interval: {fewest} on a side"
@@ -158,4 +162,4 @@ def estimate_runs_needed(result: ChangeResult) -> int | None:
 
 
 def _name_unit(row: Difference) -> str:
-    return "run" if row.metric in RUN_METRICS else "call"
+    return "run" if row.metric in (*RUN_METRICS, *ENERGY_METRICS) else "call"

@@ -25,6 +25,7 @@ from tracekit.checks.requirements import ENGINE_NAMES, Absence, EnginePresence, 
 from tracekit.checks.results import MetricValue, WorstWindow
 from tracekit.comparison.bootstrap import estimate
 from tracekit.comparison.cautions import THERMAL
+from tracekit.comparison.metrics import LATE
 from tracekit.comparison.observations import SUBMISSION_COUNTS, FloatArray, Observations, Quantity
 from tracekit.model.columns import BoolArray
 from tracekit.model.schemas import ANE_INTERVALS
@@ -78,6 +79,8 @@ class MetricEvaluator:
                 return MetricValue(metric.kind, missing=f"there is no {metric.part} call")
         if metric.quantity in ("share", "used share"):
             return self._compute_share(metric, rows, highest_is_worst)
+        if metric.quantity == LATE:
+            return self._compute_late_share(metric, rows)
         if metric.quantity == "samples share":
             return self._compute_sample_share(metric, rows)
         value = self._evaluate_per_window(metric, rows, highest_is_worst)
@@ -186,6 +189,19 @@ class MetricEvaluator:
                 estimate_share_interval(upper_marks, level)[1],
             ),
         )
+
+    def _compute_late_share(self, metric: Metric, rows: BoolArray) -> MetricValue:
+        """Return the share of the calls that take longer than a deadline."""
+        late = self._observations.quantity(LATE, str(metric.limit_ns))
+        count = int(rows.sum())
+        if problem := late.problem(rows):
+            return MetricValue("share", missing=problem, windows=count)
+        marks = late.values[rows]
+        share = float(marks.mean())
+        longest = int(np.argmax(np.where(rows, self._observations.lengths_ns, -1)))
+        worst = self._describe_worst(longest) if share else None
+        value = MetricValue("share", share, share, " and ".join(late.bases(rows)), count, worst)
+        return self._add_interval(value, lambda level: estimate_share_interval(marks, level))
 
     def _add_interval(self, value: MetricValue, compute: Callable[[float], Interval]) -> MetricValue:
         """Add the interval, if requested; a number that cannot be negative is bounded by 0."""

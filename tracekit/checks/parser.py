@@ -24,9 +24,10 @@ from tracekit.checks.requirements import (
 )
 from tracekit.checks.tokenizer import Tokenizer
 from tracekit.comparison.cautions import THERMAL
-from tracekit.comparison.metrics import list_all_names
+from tracekit.comparison.metrics import LATE, list_all_names
 from tracekit.comparison.observations import SUBMISSION_COUNTS
 from tracekit.model.issue_codes import ISSUE_CODES
+from tracekit.model.power_rails import RAILS
 from tracekit.model.vocabulary import Phase
 
 _VERDICTS = (*ENGINE_NAMES, "MIXED", "UNKNOWN")
@@ -126,12 +127,12 @@ class _ExpressionParser:
     def parse_change(self, text: str) -> ChangeRule:
         tokens = self._tokens
         start = tokens.next_position()
-        metric = self._parse_metric()
+        metric = self._parse_energy() or self._parse_metric()
         # compare has one statistic per engine metric and does not name it: "ANE busy", not "p90 ANE busy".
         name = replace(metric, statistic="").name if metric.engine else metric.name
         name = SUBMISSION_COUNTS.get(name, name)
         implied = not metric.engine or metric.statistic == choose_default_statistic(metric.quantity)
-        if name not in list_all_names() or not implied:
+        if not implied or (name not in list_all_names() and metric.quantity != LATE):
             raise tokens.make_unknown_error("metric of compare", metric.name, list_all_names(), start)
         scope = self._parse_scope()
         position = tokens.next_position()
@@ -139,8 +140,9 @@ class _ExpressionParser:
         if operator not in ("<", ">"):
             raise tokens.make_error("'>' or '<' is expected here, such as '> +10%'.", position)
         amount, relative = self._parse_amount(metric, operator)
+        deadline_ns = metric.limit_ns if metric.quantity == LATE else None
         return ChangeRule(
-            text, name, ">" if operator == ">" else "<", amount, relative, self._parse_end(scope)
+            text, name, ">" if operator == ">" else "<", amount, relative, self._parse_end(scope), deadline_ns
         )
 
     def _parse_amount(self, metric: Metric, operator: str) -> tuple[float, bool]:
@@ -163,6 +165,8 @@ class _ExpressionParser:
                     "a value cannot fall by more than 100%, so this would never fail.", position
                 )
             return factor * float(number / 100), True
+        if metric.quantity == "energy":
+            raise tokens.make_error("energy changes by a percentage: +10%.", position)
         if metric.kind == "time":
             return factor * float(number * self._parse_unit("a percentage, or a time")), False
         return factor * float(number), False
@@ -182,13 +186,24 @@ class _ExpressionParser:
             raise tokens.make_error(f"a share changes by at most 1: write {intended}.", position)
         return float(number / 100 if points else number)
 
-    # metric = "calls" | "load" | … | ["warm"] [statistic] quantity
+    def _parse_energy(self) -> Metric | None:
+        """Read ``ANE energy``; None for any other metric."""
+        tokens = self._tokens
+        start = tokens.position
+        rail = tokens.take_if(*RAILS)
+        if rail and tokens.take_if("energy"):
+            return Metric("energy", rail)
+        tokens.position = start
+        return None
+
+    # metric = "calls" [">" time] | "load" | … | ["warm"] [statistic] quantity
 
     def _parse_metric(self) -> Metric:
         tokens = self._tokens
         position = tokens.next_position()
         if tokens.take_if("calls", "windows"):
-            return Metric("calls")
+            limit_ns = self._parse_deadline()
+            return Metric("calls") if limit_ns is None else Metric(LATE, limit_ns=limit_ns)
         if quantity := tokens.take_if("load", "compile", "thermal"):
             return Metric(quantity)
         if severity := tokens.take_if("errors", "warnings"):
@@ -215,6 +230,17 @@ class _ExpressionParser:
                 f"'{engine} {quantity}' is a single number: remove '{statistic}'.", position
             )
         return Metric(quantity, engine, statistic or choose_default_statistic(quantity), part)
+
+    def _parse_deadline(self) -> float | None:
+        """Read ``> 16.7ms``; None where no time follows: ``calls > 100`` is a condition."""
+        tokens = self._tokens
+        start = tokens.position
+        if tokens.take_operator() == ">":
+            number = tokens.take_number()
+            if number is not None and tokens.peek() in _UNITS:
+                return float(number * self._parse_unit("a time"))
+        tokens.position = start
+        return None
 
     def _parse_statistic(self) -> str:
         tokens = self._tokens

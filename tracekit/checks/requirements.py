@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from tracekit.comparison.metrics import LATE, name_late_calls
 from tracekit.comparison.observations import SUBMISSION_COUNTS
 from tracekit.model.vocabulary import SERVING, Phase
 
@@ -23,7 +24,8 @@ _COUNTS = ("calls", "issues", *PER_WINDOW)
 class Metric:
     """A number of a recording; ``statistic`` is "" where the quantity is a single number by itself.
 
-    ``part`` is "first" or "warm" (all calls but the first), ``code`` an issue's code or severity.
+    ``part`` is "first" or "warm" (all calls but the first), ``code`` an issue's code or severity,
+    ``limit_ns`` the deadline of late calls.
     """
 
     quantity: str
@@ -31,11 +33,12 @@ class Metric:
     statistic: str = ""
     part: str = ""
     code: str = ""
+    limit_ns: float = 0.0
 
     @property
     def kind(self) -> Kind:
         """The kind of its values."""
-        if self.quantity.endswith("share"):
+        if self.quantity.endswith("share") or self.quantity == LATE:
             return "share"
         if self.quantity == "thermal":
             return "thermal"
@@ -45,6 +48,8 @@ class Metric:
     def name(self) -> str:
         """The metric as an expression names it."""
         quantity = self.quantity
+        if quantity == LATE:
+            return name_late_calls(self.limit_ns)
         if quantity == "length":
             quantity = "" if self.statistic or self.part == "first" else "length"
         implied = self.part == "first" or self.statistic == choose_default_statistic(self.quantity)
@@ -115,6 +120,8 @@ class ChangeRule:
     amount: float
     relative: bool
     scope: str = ""
+    deadline_ns: float | None = None
+    """That of the late calls that the metric counts."""
 
 
 def choose_default_statistic(quantity: str) -> str:

@@ -9,6 +9,7 @@ import click
 
 from tracekit.cli.analysing import add_side_options, analyse
 from tracekit.cli.analysis_options import AnalysisOptions
+from tracekit.cli.durations import parse_deadlines
 from tracekit.cli.intervals import (
     PERCENT,
     check_noise_options,
@@ -57,7 +58,15 @@ _FORMATS = {".html": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
     default="1%",
     metavar="PERCENT",
     show_default=True,
-    help="The first sentence reports no change of the p50 below this.",
+    help="The first sentence reports no change of a length below this.",
+)
+@click.option(
+    "--deadline",
+    "deadlines",
+    multiple=True,
+    callback=parse_deadlines,
+    metavar="TIME",
+    help="Compare the share of the calls that take longer, such as 16.7ms. Repeatable.",
 )
 @add_side_options
 @click.option(
@@ -79,6 +88,7 @@ def compare_command(
     run_noise: float | None,
     noise_from: tuple[str, ...],
     min_change: float,
+    deadlines: tuple[float, ...],
     options: AnalysisOptions,
     format_: str | None,
     output: str,
@@ -128,7 +138,15 @@ def compare_command(
     base_runs = [analyse((path,), _select_run(options, base_run)) for path in base_inputs]
     new_runs = [analyse((path,), _select_run(options, new_run)) for path in new]
     spread = collect_noise_runs(noise_from, options, (*base_runs, *new_runs))
-    comparison = compare(base_runs, new_runs, run_noise=run_noise, noise_from=spread, min_change=min_change)
+    required = [change.deadline_ns for change in changes if change.deadline_ns is not None]
+    comparison = compare(
+        base_runs,
+        new_runs,
+        run_noise=run_noise,
+        noise_from=spread,
+        min_change=min_change,
+        deadlines_ns=(*deadlines, *required),
+    )
     results = check_changes(comparison, changes, strict)
     if output_format == "html":
         from tracekit.report.html.compare_page import to_html

@@ -86,14 +86,13 @@ class Estimate:
             return 0.0 if self.change else 1.0
         return 2 * t_upper_tail(abs(self.change) / self.error, self.df)
 
-    @property
-    def smallest(self) -> float:
-        """The change that four of five such comparisons would show: a fraction of the base, or an amount."""
-        difference = (t_quantile((1 + LEVEL) / 2, self.df) + t_quantile(POWER, self.df)) * self.error
+    def compute_smallest(self, level: float = LEVEL) -> float:
+        """Return the change that four of five such comparisons would show: a fraction, or an amount."""
+        difference = (t_quantile((1 + level) / 2, self.df) + t_quantile(POWER, self.df)) * self.error
         return math.expm1(_limit_exponent(difference)) if self.scale == "log" else difference
 
     def count_runs_needed(self, change: float) -> int | None:
-        """Return the runs per side that would show a change as ``smallest`` has it; None beyond 200."""
+        """Return the runs per side that would show a change in 4 of 5 comparisons; None beyond 200."""
         distance = abs(math.log1p(max(change, -0.99)) if self.scale == "log" else change)
         if self.tested == "within these recordings" or not distance:
             return None

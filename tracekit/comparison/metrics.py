@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -20,9 +20,12 @@ from tracekit.comparison.observations import (
 )
 from tracekit.comparison.result import Value
 from tracekit.model.columns import BoolArray
+from tracekit.model.power_rails import RAILS
 from tracekit.model.vocabulary import SERVING, Engine
 
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p99": 0.99}
+LATE = "late"
+"""Calls that take longer than a deadline."""
 VERDICTS = (*map(str, SERVING), "MIXED", "UNKNOWN")
 _MOST_NAMES = 3
 _WAITED_FOR = (Engine.ANE, Engine.GPU, Engine.RUNTIME)
@@ -30,24 +33,39 @@ _WAITED_FOR = (Engine.ANE, Engine.GPU, Engine.RUNTIME)
 
 @dataclass(frozen=True)
 class GroupMetric:
-    """One number of a group of windows: a statistic of a column over all, first or warm windows."""
+    """One number of a group of windows: a statistic of a column over all, first or warm windows.
+
+    ``of`` is what the quantity is of: an engine, a part of the call, or the deadline of late calls in ns.
+    """
 
     name: str
     quantity: str
     statistic: Statistic
-    engine: str = ""
+    of: str = ""
     part: str = ""
     always: bool = False
     """Listed even where neither side shows it."""
+    is_summed: bool = False
+    """Whether the numbers of several metrics sum to another one, on each side and in their differences."""
 
     @property
-    def is_share_of_windows(self) -> bool:
+    def is_share_of_engine(self) -> bool:
         """True for a share of windows by verdict, not for a mean of the windows' shares of busy time."""
         return self.quantity == "share"
 
+    @property
+    def is_share_of_windows(self) -> bool:
+        """True for a number of windows as a share of all."""
+        return self.quantity in ("share", LATE)
+
+    @property
+    def is_percentile_of_length(self) -> bool:
+        """True for an order statistic of lengths."""
+        return self.quantity == "length" and self.statistic != "mean"
+
     def is_compared_by_factor(self, unit: Unit) -> bool:
-        """Return True for times and other weights, but not where means must sum to that of the length."""
-        return is_amount(unit) and not (self.statistic == "mean" and self.quantity in ("length", "part"))
+        """Return True for times and other weights, but not where they must sum to another number."""
+        return is_amount(unit) and not self.is_summed
 
     @property
     def fewest_per_run(self) -> int:
@@ -57,12 +75,16 @@ class GroupMetric:
         )
 
 
-def _iter_metrics() -> Iterator[GroupMetric]:
+def _iter_lengths() -> Iterator[GroupMetric]:
     for name, fraction in PERCENTILES.items():
         yield GroupMetric(name, "length", fraction, always=True)
+    yield GroupMetric("mean", "length", "mean", always=True)
     for name, fraction in PERCENTILES.items():
         yield GroupMetric(f"warm {name}", "length", fraction, part="warm")
     yield GroupMetric("first", "length", 0.5, part="first")
+
+
+def _iter_others() -> Iterator[GroupMetric]:
     for name in VERDICTS:
         yield GroupMetric(f"{name} share", "share", "mean", name)
     for engine in SERVING:
@@ -77,14 +99,32 @@ def _iter_metrics() -> Iterator[GroupMetric]:
         yield GroupMetric(name, quantity, "mean")
 
 
-METRICS: tuple[GroupMetric, ...] = tuple(_iter_metrics())
+_LENGTHS, _OTHERS = tuple(_iter_lengths()), tuple(_iter_others())
+METRICS: tuple[GroupMetric, ...] = (*_LENGTHS, *_OTHERS)
 RUN_METRICS = ("load", "compile")
 """Metrics of whole runs."""
+ENERGY_METRICS = {f"{rail} energy": rail for rail in RAILS}
+"""Energy of a call of a model, one number per run, and its rail."""
+
+
+def name_late_calls(limit_ns: float) -> str:
+    """Return ``calls > 16.7ms``."""
+    return f"calls > {limit_ns / 1e6:.12g}ms"
+
+
+def make_late_metric(limit_ns: float) -> GroupMetric:
+    """Return the share of the calls that take longer than a deadline."""
+    return GroupMetric(name_late_calls(limit_ns), LATE, "mean", str(limit_ns))
+
+
+def list_metrics(limits_ns: Iterable[float]) -> list[GroupMetric]:
+    """Return the metrics of a group, with a share of late calls for each deadline."""
+    return [*_LENGTHS, *(make_late_metric(limit_ns) for limit_ns in sorted({*limits_ns})), *_OTHERS]
 
 
 def list_all_names() -> list[str]:
-    """Return the names of every metric that a comparison can have."""
-    return list(chain((metric.name for metric in METRICS), RUN_METRICS))
+    """Return the names of every metric that a comparison can have without a deadline."""
+    return list(chain((metric.name for metric in METRICS), RUN_METRICS, ENERGY_METRICS))
 
 
 @dataclass(frozen=True)
@@ -117,7 +157,7 @@ def run_values(runs: Sequence[FloatArray], statistic: Statistic) -> FloatArray:
 
 def is_amount(unit: Unit) -> bool:
     """Return True for times and other weights, whose differences are factors."""
-    return unit in ("ns", "cycles", "events", "hits")
+    return unit in ("ns", "mJ", "cycles", "events", "hits")
 
 
 @dataclass(frozen=True)
@@ -133,10 +173,14 @@ class GroupSide:
         return sum(int(rows.sum()) for rows in self.rows)
 
     @property
+    def lengths_ns(self) -> list[FloatArray]:
+        """The lengths of the windows of each run."""
+        return [run.lengths_ns[rows] for run, rows in zip(self.runs, self.rows, strict=True)]
+
+    @property
     def longest_ns(self) -> float:
         """The length of the longest window on this side; 0 without windows."""
-        runs = zip(self.runs, self.rows, strict=True)
-        return max((float(run.lengths_ns[rows].max(initial=0.0)) for run, rows in runs), default=0.0)
+        return max((float(lengths.max(initial=0.0)) for lengths in self.lengths_ns), default=0.0)
 
     @property
     def sources(self) -> set[str]:
@@ -148,7 +192,7 @@ class GroupSide:
         """Return a metric's value in each window, and the side's number: of several runs, their mean."""
         if not self.runs:
             return Column((), Value(None, 0, 0, missing="there is no such recording"), "count")
-        quantities = [run.quantity(metric.quantity, metric.engine) for run in self.runs]
+        quantities = [run.quantity(metric.quantity, metric.of) for run in self.runs]
         # Columns keep the length of the whole group, so that all metrics share one panel of windows: windows
         # that a metric leaves out (the first ones of a warm metric) are NaN.
         masks = [

@@ -29,7 +29,7 @@ from tracekit.model.vocabulary import SERVING, Basis, Engine, Phase
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 Names: TypeAlias = npt.NDArray[np.object_]
-Unit: TypeAlias = Literal["ns", "share", "count", "cycles", "events", "samples", "hits"]
+Unit: TypeAlias = Literal["ns", "mJ", "share", "count", "cycles", "events", "samples", "hits"]
 
 _INFERENCE = [str(phase) for phase in Phase if phase.is_inference]
 _TABLES = {
@@ -141,7 +141,10 @@ class Observations:
     # Numbers per window ------------------------------------------------------------------------------------
 
     def quantity(self, name: str, engine: str = "") -> Quantity:
-        """Return a column: "length", "hand-offs", "share", "used share", "busy", "busy share", …"""
+        """Return a column: "length", "hand-offs", "share", "used share", "busy", "busy share", …
+
+        Of a part of calls and of late calls, ``engine`` is the part and the deadline in ns.
+        """
         if (name, engine) not in self._quantities:
             self._quantities[name, engine] = self._compute_quantity(name, engine)
         return self._quantities[name, engine]
@@ -149,6 +152,8 @@ class Observations:
     def _compute_quantity(self, name: str, engine: str) -> Quantity:
         if name == "length":
             return self._compute_length()
+        if name == "late":
+            return self._mark_late(float(engine))
         if name == "hand-offs":
             return self._count_hand_offs()
         if name == "part":
@@ -195,6 +200,12 @@ class Observations:
             )
         basis = self.windows["basis"].astype("str").to_numpy(object)
         return Quantity(self.lengths_ns, "ns", basis, missing)
+
+    def _mark_late(self, limit_ns: float) -> Quantity:
+        """Return 1 for each call that takes longer than a limit."""
+        length = self._compute_length()
+        late = (self.lengths_ns > limit_ns).astype(np.float64)
+        return replace(length, values=late, unit="share")
 
     def _read_part(self, part: BudgetPart) -> Quantity:
         """Return the time of a part of the calls; without any, a call has no basis for it."""

@@ -17,9 +17,10 @@ from tracekit.comparison.result import ModelParts, PartChange
 from tracekit.comparison.rows import Sides, iter_group_rows
 from tracekit.model.vocabulary import Engine
 
-_WHOLE = GroupMetric("length", "length", "mean", part="warm", always=True)
+_WHOLE = GroupMetric("length", "length", "mean", part="warm", always=True, is_summed=True)
 _PARTS = {
-    str(part): GroupMetric(str(part), "part", "mean", engine=str(part), part="warm") for part in BUDGET_PARTS
+    str(part): GroupMetric(str(part), "part", "mean", str(part), part="warm", is_summed=True)
+    for part in BUDGET_PARTS
 }
 _ACCELERATORS = {Engine.ANE, Engine.GPU}
 
@@ -51,7 +52,7 @@ def compare_parts(models: Iterable[tuple[str, Sides]]) -> Iterator[ModelParts]:
 
 def _has_time(sides: Sides, metric: GroupMetric) -> bool:
     return any(
-        bool((run.quantity(metric.quantity, metric.engine).values[rows & ~run.first] > 0).any())
+        bool((run.quantity(metric.quantity, metric.of).values[rows & ~run.first] > 0).any())
         for side in (sides.base, sides.new)
         for run, rows in zip(side.runs, side.rows, strict=True)
     )

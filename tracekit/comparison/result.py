@@ -11,7 +11,8 @@ from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.analysis.findings.answer import Answer
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.kind import Kind
-from tracekit.comparison.estimates import POWER, Estimate, Tested
+from tracekit.comparison.estimates import LEVEL, POWER, Estimate, Tested
+from tracekit.comparison.grid import Grid
 from tracekit.comparison.observations import Unit
 from tracekit.comparison.samples import SampleShare
 from tracekit.model.trace import TraceInfo
@@ -27,6 +28,7 @@ Judgement: TypeAlias = Literal[
     "lower in these recordings",
     "within the noise",
     "too few to tell",
+    "on a grid",
     "not tested",
     "not measurable",
 ]
@@ -36,7 +38,7 @@ FindingTrend: TypeAlias = Literal["appeared", "vanished", "grew", "shrank", "on 
 
 
 MIN_CHANGE = 0.01
-"""The smallest relative change of the p50 that the first sentence of a comparison reports as one."""
+"""The smallest change of a length (of a share of late calls, in points / 100) that counts as one."""
 
 
 @dataclass(frozen=True)
@@ -119,9 +121,10 @@ class Value:
 class Difference:
     """One number on both sides; ``difference`` is new minus base, in ``unit``.
 
-    ``low`` and ``high`` are the 95 % interval of the difference; None where there are too few values, or
-    where a side has no number. ``relative_low`` and ``relative_high`` are the same as fractions of the base.
-    ``tested`` is the variation that the interval covers; ``estimate`` is None for shares of windows.
+    ``low`` and ``high`` are the interval of the difference at ``level``; None where there are too few values,
+    where lengths are on a grid, or where a side has no number. ``relative_low`` and ``relative_high`` are the
+    same as fractions of the base. ``tested`` is the variation that the interval covers; ``estimate`` is None
+    for shares of windows.
     """
 
     metric: str
@@ -135,16 +138,17 @@ class Difference:
     relative_low: float | None = None
     relative_high: float | None = None
     tested: Tested | None = None
+    level: float = LEVEL
     estimate: Estimate | None = field(default=None, repr=False)
 
     @property
     def smallest(self) -> float | None:
         """The change that four of five such comparisons would show: a fraction of the base for times."""
         if self.estimate is not None:
-            return self.estimate.smallest
+            return self.estimate.compute_smallest(self.level)
         if self.low is None or self.high is None:
             return None
-        quantile = NormalDist().inv_cdf(0.975)
+        quantile = NormalDist().inv_cdf((1 + self.level) / 2)
         return (self.high - self.low) / 2 * (quantile + NormalDist().inv_cdf(POWER)) / quantile
 
     @property
@@ -160,6 +164,7 @@ class Group:
     """The rows of all windows, of one kind of windows (``source`` and ``name``), or of one model.
 
     ``also`` lists the groups (kind, name, source) of exactly the same windows, which are not repeated.
+    ``grid`` is that of its lengths, if they are on one.
     """
 
     kind: GroupKind
@@ -169,6 +174,12 @@ class Group:
     new_windows: int
     rows: tuple[Difference, ...]
     also: tuple[tuple[GroupKind, str, str], ...] = ()
+    grid: Grid | None = None
+
+    @property
+    def names(self) -> list[tuple[GroupKind, str]]:
+        """Kind and name of the group and of those with exactly its windows."""
+        return [(self.kind, self.name), *((kind, name) for kind, name, _ in self.also)]
 
     @property
     def also_names(self) -> tuple[str, ...]:
@@ -228,20 +239,31 @@ class FindingChange:
 
 
 @dataclass(frozen=True)
+class ModelLengths:
+    """The rows that decide whether the calls of a model are slower or faster; "" are all calls.
+
+    They are p50, p90 and mean; of lengths on a grid, the calls above a tick and the mean. ``energy`` has the
+    energy of a call on each rail that both sides have, tested together with the lengths.
+    """
+
+    model: str
+    rows: tuple[Difference, ...]
+    energy: tuple[Difference, ...] = ()
+    grid: Grid | None = None
+
+
+@dataclass(frozen=True)
 class FirstSentence:
     """The two claims of a comparison's first sentence, tested together at 5 %.
 
-    ``length`` is the row of the p50 with an interval of 96 %; ``engines`` are the shares of windows, each
-    with an interval that leaves 1 % for all of them together. Where both sides have the same models,
-    ``models`` has a p50 for each, whose intervals (at ``level``) leave 4 % for all of them together.
+    ``lengths`` are those of each model that both sides have, tested together at 4 % with their energy;
+    ``engines`` are the shares of windows, each with an interval that leaves 1 % for all of them together.
     ``left_out`` are models that one side alone has, and "" for windows without one: the claims are about the
     windows of the others.
     """
 
-    length: Difference | None = None
+    lengths: tuple[ModelLengths, ...] = ()
     engines: tuple[Difference, ...] = ()
-    models: tuple[tuple[str, Difference], ...] = ()
-    level: float = 0.96
     left_out: tuple[str, ...] = ()
 
 

@@ -25,12 +25,21 @@ from tracekit.comparison.estimates import (
     estimate_within_runs,
     scale_of,
 )
-from tracekit.comparison.metrics import Column, GroupMetric, GroupSide, is_amount, run_values
+from tracekit.comparison.grid import Grid, recognize_grid
+from tracekit.comparison.metrics import (
+    LATE,
+    Column,
+    GroupMetric,
+    GroupSide,
+    is_amount,
+    list_metrics,
+    run_values,
+)
 from tracekit.comparison.observations import FloatArray, Unit
 from tracekit.comparison.result import Difference, Judgement, Value
 from tracekit.comparison.shares import compute_share_interval
 
-_OF_LENGTHS = ("length", "part")
+_OF_LENGTHS = ("length", "part", LATE)
 _IN_CALLS = ("part", "busy")
 """Quantities that count each moment of a call at most once."""
 
@@ -40,12 +49,25 @@ class Sides:
     """Both sides of a group, and its windows in groups of recordings that differ by chance alone (``noise``).
 
     ``run_noise`` is a given spread between runs, as a fraction of their values; None where it is not known.
+    ``deadlines_ns`` are the lengths from which on calls are late.
     """
 
     base: GroupSide
     new: GroupSide
     noise: Sequence[GroupSide]
     run_noise: float | None
+    deadlines_ns: Sequence[float] = ()
+
+    @cached_property
+    def grid(self) -> Grid | None:
+        """The few values that nearly all lengths take; None for other lengths."""
+        return recognize_grid([*self.base.lengths_ns, *self.new.lengths_ns])
+
+    @property
+    def metrics(self) -> list[GroupMetric]:
+        """The metrics of the group, with late calls for each deadline and for a tick of the grid."""
+        of_grid = [self.grid.limit_ns] if self.grid else []
+        return list_metrics([*self.deadlines_ns, *of_grid])
 
     @cached_property
     def same_sources(self) -> bool:
@@ -126,7 +148,7 @@ class _Variation:
 
 
 def _get_column_key(metric: GroupMetric) -> tuple[str, str, str]:
-    return metric.quantity, metric.engine, metric.part
+    return metric.quantity, metric.of, metric.part
 
 
 def _compute_difference(
@@ -138,6 +160,8 @@ def _compute_difference(
         return refusal
     if metric.is_share_of_windows:
         return _compute_share(columns, sides, level)
+    if metric.is_percentile_of_length and sides.grid:
+        return _report_untested(metric.name, base, new, "on a grid")
     base_values, new_values = (run_values(side.runs, metric.statistic) for side in (base, new))
     noise = _list_noise_values(columns)
     scale = scale_of(metric.is_compared_by_factor(base.unit), base_values, new_values, *noise)
@@ -150,11 +174,11 @@ def _compute_difference(
     )
     fewest = metric.fewest_per_run if estimate is not None else count_required_values(metric.statistic)
     if _count_fewest(base, new) < fewest:
-        return _report_too_few(metric.name, base, new)
+        return _report_untested(metric.name, base, new)
     if estimate is None:
         estimate = _estimate_within(columns, sides, variation, position)
     if estimate is None:
-        return _report_too_few(metric.name, base, new)
+        return _report_untested(metric.name, base, new)
     return build_tested_row(metric.name, base.unit, (base.value, new.value), estimate, level)
 
 
@@ -174,11 +198,13 @@ def _count_fewest(base: Column, new: Column) -> int:
     return min((count for count in counts if count), default=0)
 
 
-def _report_too_few(name: str, base: Column, new: Column) -> Difference:
+def _report_untested(
+    name: str, base: Column, new: Column, judgement: Judgement = "too few to tell"
+) -> Difference:
     assert base.value.value is not None
     assert new.value.value is not None
     change = new.value.value - base.value.value
-    return Difference(name, base.unit, base.value, new.value, change, None, None, "too few to tell")
+    return Difference(name, base.unit, base.value, new.value, change, None, None, judgement)
 
 
 def _estimate_within(columns: Columns, sides: Sides, variation: _Variation, position: int) -> Estimate | None:
@@ -233,7 +259,7 @@ def build_tested_row(
     judged = decide_judgement(estimate.base, change, low, high, within)
     tested = estimate.tested
     return Difference(
-        name, unit, base, new, change, low, high, judged, ratio_low, ratio_high, tested, estimate
+        name, unit, base, new, change, low, high, judged, ratio_low, ratio_high, tested, level, estimate
     )
 
 
@@ -255,7 +281,7 @@ def _compute_share(columns: Columns, sides: Sides, level: float) -> Difference:
     runs = [tuple(run[~np.isnan(run)] for run in side.runs) for side in (base, new)]
     runs = [tuple(run for run in side if len(run)) for side in runs]
     if min(sum(len(run) for run in side) for side in runs) < count_required_values("mean"):
-        return _report_too_few(columns.metric.name, base, new)
+        return _report_untested(columns.metric.name, base, new)
     spread = None
     if sides.run_noise is None:
         values = [run_values(side, "mean") for side in runs]
@@ -276,7 +302,7 @@ def _compute_share(columns: Columns, sides: Sides, level: float) -> Difference:
         decide_judgement(base.value.value, change, low, high, within),
     )
     tested: Tested = "between runs" if spread else "within these recordings" if within else "given noise"
-    return replace(row, tested=tested)
+    return replace(row, tested=tested, level=level)
 
 
 def _open_share(columns: Columns, sides: Sides, level: float) -> Difference:
@@ -296,7 +322,7 @@ def _open_share(columns: Columns, sides: Sides, level: float) -> Difference:
     ]
     reason = f"the engine of {' and '.join(unknown)} is unknown, and the result depends on them"
     undecided = build_incomparable_row(row.metric, row.unit, row.base, row.new, reason)
-    return replace(undecided, low=lowest.low, high=highest.high, tested=row.tested)
+    return replace(undecided, low=lowest.low, high=highest.high, tested=row.tested, level=level)
 
 
 # Numbers that cannot be subtracted -------------------------------------------------------------------------

@@ -9,14 +9,21 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from tracekit.analysis.verdicts import UNKNOWN
-from tracekit.comparison.result import Comparison, Difference, FindingChange, ModelParts, PartChange
+from tracekit.comparison.result import (
+    Comparison,
+    Difference,
+    FindingChange,
+    ModelLengths,
+    ModelParts,
+    PartChange,
+)
 from tracekit.model.vocabulary import Engine
 from tracekit.report.comparison.wording import one_run_per_side
 
 Outcome: TypeAlias = Literal[
     "slower", "faster", "slower and faster", "better", "worse", "changed", "same", "not shown"
 ]
-LengthOutcome: TypeAlias = Literal["slower", "faster", "same", "not shown"]
+LengthOutcome: TypeAlias = Literal["slower", "faster", "slower and faster", "same", "not shown"]
 SIGN: dict[Outcome, str] = {
     "slower": "▲",
     "faster": "▼",
@@ -44,12 +51,12 @@ _NOT_SHOWN = ("within the noise", "too few to tell")
 
 def decide_outcome(comparison: Comparison) -> Outcome:
     """Return the outcome: by the lengths if these are shown to differ, else by what else changed."""
-    lengths = {decide_length(row, comparison.min_change) for _, row in list_lengths(comparison)}
-    slower, faster = "slower" in lengths, "faster" in lengths
-    if slower or faster:
-        return "slower and faster" if slower and faster else "slower" if slower else "faster"
+    rows = [row for model in comparison.first_sentence.lengths for row in model.rows]
+    length = _join_outcomes([decide_length(row, comparison.min_change) for row in rows])
+    if length not in ("same", "not shown"):
+        return length
     trends = {change.change for change in comparison.findings if is_decisive(change)}
-    if list_changed_shares(comparison) or len(trends) > 1:
+    if list_changed_shares(comparison) or list_changed_energy(comparison) or len(trends) > 1:
         return "changed"
     if "appeared" in trends:
         return "worse"
@@ -57,7 +64,7 @@ def decide_outcome(comparison: Comparison) -> Outcome:
         return "better" if _keeps_engines(comparison) else "changed"
     if any(list_changed_parts(model, comparison.min_change) for model in comparison.parts):
         return "changed"
-    is_same = lengths == {"same"} and not find_incomparable_shares(comparison.first_sentence.engines)
+    is_same = length == "same" and not find_incomparable_shares(comparison.first_sentence.engines)
     return "same" if is_same else "not shown"
 
 
@@ -71,30 +78,52 @@ def describe_outcome(comparison: Comparison) -> tuple[str, str]:
 # Lengths ---------------------------------------------------------------------------------------------------
 
 
-def list_lengths(comparison: Comparison) -> list[tuple[str, Difference]]:
-    """Return the lengths that are compared, each with the model of its calls, "" for all."""
-    first = comparison.first_sentence
-    if first.models:
-        return list(first.models)
-    if first.length is None:
-        return []
-    names = [name for kind, name, _ in comparison.groups[0].also if kind == "model"]
-    return [(names[0] if len(names) == 1 else "", first.length)]
+def decide_model(model: ModelLengths, min_change: float) -> LengthOutcome:
+    """Return what is shown of the calls of a model: no change only where each of its rows shows none."""
+    return _join_outcomes([decide_length(row, min_change) for row in model.rows])
+
+
+def _join_outcomes(outcomes: Sequence[LengthOutcome]) -> LengthOutcome:
+    slower, faster = "slower" in outcomes, "faster" in outcomes
+    if slower or faster:
+        return "slower and faster" if slower and faster else "slower" if slower else "faster"
+    return "same" if {*outcomes} == {"same"} else "not shown"
+
+
+def find_decisive(model: ModelLengths, min_change: float) -> Difference:
+    """Return the first row that has the outcome of its model; without such a one, the first row."""
+    outcome = decide_model(model, min_change)
+    decisive = (row for row in model.rows if decide_length(row, min_change) in outcome)
+    return next(decisive, model.rows[0])
 
 
 def decide_length(row: Difference, min_change: float) -> LengthOutcome:
     """Return what is shown of a length: never more than its interval carries."""
     if row.difference is None or row.judgement == "too few to tell":
         return "not shown"
-    is_small = row.ratio is not None and abs(row.ratio) < min_change
+    change = row.difference if row.unit == "share" else row.ratio
+    is_small = change is not None and abs(change) < min_change
     if row.judgement.startswith(("higher", "lower")) and not is_small:
         return "slower" if row.judgement.startswith("higher") else "faster"
     if row.tested == WITHIN:
         return "same" if not row.difference or row.judgement != "within the noise" else "not shown"
-    is_within = all(
-        end is not None and abs(end) <= min_change for end in (row.relative_low, row.relative_high)
-    )
-    return "same" if is_within or row.judgement != "within the noise" else "not shown"
+    return "same" if is_within(row, min_change) or row.judgement != "within the noise" else "not shown"
+
+
+def is_within(row: Difference, min_change: float) -> bool:
+    """Return whether the whole interval is of changes that count as none."""
+    ends = (row.low, row.high) if row.unit == "share" else (row.relative_low, row.relative_high)
+    return all(end is not None and abs(end) <= min_change for end in ends)
+
+
+def list_changed_energy(comparison: Comparison) -> list[tuple[ModelLengths, Difference]]:
+    """Return the energy of a call that is shown to differ between runs, with the model of the call."""
+    return [
+        (model, row)
+        for model in comparison.first_sentence.lengths
+        for row in model.energy
+        if decide_length(row, comparison.min_change) in ("slower", "faster")
+    ]
 
 
 def list_changed_parts(model: ModelParts, min_change: float) -> list[PartChange]:

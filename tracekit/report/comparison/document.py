@@ -145,7 +145,7 @@ def _list_groups(comparison: Comparison) -> list[tuple[int, Group]]:
 
 
 def _is_of_model(group: Group) -> bool:
-    return any(kind == "model" for kind, _ in models.list_names(group))
+    return any(kind == "model" for kind, _ in group.names)
 
 
 def _build_charts(comparison: Comparison) -> Section:
@@ -158,7 +158,7 @@ def _build_charts(comparison: Comparison) -> Section:
     if not groups:
         return Section("charts", "Charts")
     number, group = max(groups, key=lambda entry: entry[1].base_windows + entry[1].new_windows)
-    name = next((name for kind, name in models.list_names(group) if kind == "model"), "")
+    name = next((name for kind, name in group.names if kind == "model"), "")
     of_model = f" of {clip(printable(name), _NAME_WIDTH)}" if name else ""
     heading = f"Charts{of_model}: {plural(group.base_windows, 'call')} in BASE, {group.new_windows:,} in NEW"
     return Section("charts", heading, (Picture(LEGEND), Picture(label_chart(number))))
@@ -191,8 +191,11 @@ def _build_group(
     rows, incomplete = words.table_rows(of_group)
     table = Table.from_rows(words.HEADER, map(words.cells, rows), _NUMBERS, dispensable=("basis",))
     blocks: list[Block] = [*pictures, table]
-    if notes := words.missing(incomplete):
-        blocks.append(Items(tuple(Item(note.text) for note in notes)))
+    notes = [note.text for note in words.missing(incomplete)]
+    if group is not None and group.grid:
+        notes.insert(0, words.describe_grid(group.grid))
+    if notes:
+        blocks.append(Items(tuple(map(Item, notes))))
     if runs := words.run_values(group) if group is not None else "":
         blocks.append(Paragraph(runs))
     return Section(label, title, tuple(blocks))

@@ -6,21 +6,33 @@ from collections.abc import Sequence
 
 from tracekit.analysis.verdicts import MIXED, UNKNOWN
 from tracekit.comparison.cautions import MIXED_WINDOWS
-from tracekit.comparison.result import Comparison, Difference
+from tracekit.comparison.result import Comparison, Difference, ModelLengths
 from tracekit.model.vocabulary import SERVING
 from tracekit.report.comparison.decision import (
     WITHIN,
     LengthOutcome,
     decide_length,
+    decide_model,
     decide_outcome,
     find_incomparable_shares,
+    is_within,
+    list_changed_energy,
     list_changed_shares,
-    list_lengths,
 )
 from tracekit.report.comparison.findings import findings_sentence
 from tracekit.report.comparison.parts import describe_growth
 from tracekit.report.comparison.samples import sample_sentence
-from tracekit.report.comparison.wording import could_show, missing, pair, percent, span, value_text
+from tracekit.report.comparison.wording import (
+    amount,
+    could_show,
+    describe_grid,
+    missing,
+    pair,
+    percent,
+    ratio,
+    span,
+    value_text,
+)
 from tracekit.report.wording.names import engine_name
 from tracekit.text import clip, format_duration, plural, printable
 
@@ -39,7 +51,7 @@ def sentence(comparison: Comparison) -> str:
         empty = "NEW has" if base else "BASE has" if new else "BASE and NEW have"
         return f"Inferences cannot be compared: {empty} no calls."
     left_out = comparison.first_sentence.left_out
-    if left_out and not comparison.first_sentence.models:
+    if left_out and not comparison.first_sentence.lengths:
         return " ".join(filter(None, [_NO_MODEL_IN_COMMON, findings_sentence(comparison)]))
     parts = _order_claims(comparison)
     if left_out:
@@ -52,14 +64,15 @@ def sentence(comparison: Comparison) -> str:
 def _order_claims(comparison: Comparison) -> list[str]:
     """Return the claims, the one that decided the outcome first."""
     lengths, engines, findings = _lengths(comparison), _engines(comparison), findings_sentence(comparison)
+    energy = _energy(comparison)
     match decide_outcome(comparison):
         case "better" | "worse":
-            return [findings, lengths, engines]
+            return [findings, lengths, energy, engines]
         case "changed" if list_changed_shares(comparison):
-            return [engines, findings, lengths]
-        case "changed" if findings:
-            return [findings, lengths, engines]
-    return [lengths, engines, findings]
+            return [engines, findings, energy, lengths]
+        case "changed" if findings or energy:
+            return [findings, energy, lengths, engines]
+    return [lengths, energy, engines, findings]
 
 
 def _left_out(names: Sequence[str]) -> str:
@@ -75,97 +88,119 @@ def _left_out(names: Sequence[str]) -> str:
 
 
 def _lengths(comparison: Comparison) -> str:
-    rows = list_lengths(comparison)
-    comparable = [(name, row) for name, row in rows if row.difference is not None]
+    models = comparison.first_sentence.lengths
+    comparable = [model for model in models if any(row.difference is not None for row in model.rows)]
     if not comparable:
-        reason = (rows[0][1].base.missing or rows[0][1].new.missing) if rows else "there is no length"
+        first = models[0].rows[0] if models else None
+        reason = (first.base.missing or first.new.missing) if first else "there is no length"
         return f"Lengths cannot be compared: {reason}."
-    too_few = [(name, row) for name, row in comparable if row.judgement == "too few to tell"]
-    if len(too_few) == len(comparable):
-        listed = "; ".join(f"{_subject(name, row)} {_against(row)}" for name, row in too_few)
+    if all(row.judgement == "too few to tell" for model in comparable for row in model.rows):
+        firsts = [(model, model.rows[0]) for model in comparable]
+        listed = "; ".join(f"{_subject(model, row)} {_against(row)}" for model, row in firsts)
         return f"Too few calls for an interval of the lengths: {listed}."
-    shown = [(name, row, decide_length(row, comparison.min_change)) for name, row in comparable]
-    here = any(row.tested == WITHIN for _, row, _ in shown)
+    limit = comparison.min_change
+    outcomes = [(model, decide_model(model, limit)) for model in comparable]
+    here = any(row.tested == WITHIN for model in comparable for row in model.rows)
     sentences = []
     for verdict in ("slower", "faster"):
-        lengths = [_length(comparison, name, row, here) for name, row, each in shown if each == verdict]
-        if lengths:
+        changed = [
+            _changed(model, verdict, outcome, limit) for model, outcome in outcomes if verdict in outcome
+        ]
+        if changed:
             begin = "In these recordings NEW" if here else "NEW"
-            sentences.append(f"{begin} is {verdict}: {'; '.join(lengths)}.")
-    others = [(name, row, verdict) for name, row, verdict in shown if verdict not in ("slower", "faster")]
-    sentences += [
-        _unchanged(name, row, verdict, comparison) for name, row, verdict in others[:_MOST_UNCHANGED]
-    ]
+            sentences.append(f"{begin} is {verdict}: {'; '.join(changed)}.")
+    others = [(model, outcome) for model, outcome in outcomes if outcome in ("same", "not shown")]
+    sentences += [_unchanged(model, outcome, limit) for model, outcome in others[:_MOST_UNCHANGED]]
     if len(others) > _MOST_UNCHANGED:
         more = plural(len(others) - _MOST_UNCHANGED, "more model")
         sentences.append(f"No difference in length is shown for {more}.")
+    sentences += dict.fromkeys(f"{describe_grid(model.grid)}." for model in comparable if model.grid)
     if growth := describe_growth(comparison):
         sentences.append(growth)
-    changed = any(verdict in ("slower", "faster") for _, _, verdict in shown)
-    if here and changed:
+    if here and len(others) < len(outcomes):
         sentences.append("One run per side does not show how much runs of the same program differ.")
     elif not here:
         sentences.append(f"Tested {_tested(comparison)}.")
     return " ".join(sentences)
 
 
-def _length(comparison: Comparison, name: str, row: Difference, here: bool) -> str:
-    """Return ``SpeechEncoder p50 28.9 ms against 25.9 ms (+12 %, 96 % interval +9.1 … +14.2 %)``."""
-    interval = "" if here or row.low is None else f", {_level(comparison)} interval {span(row)}"
-    return f"{_subject(name, row)} {_against(row, interval)}"
+def _changed(model: ModelLengths, verdict: str, outcome: LengthOutcome, min_change: float) -> str:
+    """Return ``p90 29 ms against 16 ms (+74 %, 98 % interval +18 … +99 %), mean +14 %; p50 unchanged``."""
+    decided = [(row, decide_length(row, min_change)) for row in model.rows]
+    first, *more = [row for row, decision in decided if decision == verdict]
+    parts = [f"{_subject(model, first)} {_against(first, _interval(first))}", *map(_brief, more)]
+    if not outcome.startswith(verdict):
+        return ", ".join(parts)
+    tested = [(row.metric, decision) for row, decision in decided if row.low is not None]
+    same, not_shown = (
+        " and ".join(metric for metric, decision in tested if decision == wanted)
+        for wanted in ("same", "not shown")
+    )
+    rest = [f"{same} unchanged"] if same else []
+    rest += [f"no difference of {not_shown} is shown"] if not_shown else []
+    return "; ".join([", ".join(parts), *rest])
 
 
-def _unchanged(name: str, row: Difference, verdict: LengthOutcome, comparison: Comparison) -> str:
-    subject, limit = _subject(name, row), percent(comparison.min_change)
+def _unchanged(model: ModelLengths, outcome: LengthOutcome, min_change: float) -> str:
+    row, *others = [row for row in model.rows if row.difference is not None]
+    subject, limit = _subject(model, row), percent(min_change)
     if row.judgement == "too few to tell":
         return f"Too few calls for an interval of {subject}: {_against(row)}."
+    more = "".join(f", {_brief(other)}" for other in others if other.low is not None)
     if row.tested == WITHIN:
-        if not row.difference:
+        if not any(other.difference for other in (row, *others)):
             return f"In these recordings {subject} is the same: {value_text(row.new, row.unit)}."
-        if verdict == "same":
-            return f"In these recordings {subject} is the same to within {limit}: {_against(row)}."
-        return (
-            "No difference in length is shown in these recordings:"
-            f" {subject} {_against(row, f', 95 % interval {span(row)}')}."
-        )
-    numbers = f"{subject} {_against(row, f', {_level(comparison)} interval {span(row)}')}"
-    is_shown = row.judgement in ("higher", "lower")
-    if verdict == "same":
-        begin = (
-            "NEW is slower or faster by less than" if is_shown else "NEW is no slower and no faster to within"
-        )
-        if all(
-            end is not None and abs(end) <= comparison.min_change
-            for end in (row.relative_low, row.relative_high)
-        ):
-            begin = "NEW is no slower and no faster to within"
-        return f"{begin} {limit}: {numbers}."
+        if outcome == "same":
+            return f"In these recordings {subject} is the same to within {limit}: {_against(row)}{more}."
+        numbers = f"{subject} {_against(row, f', 95 % interval {span(row)}')}{more}"
+        return f"No difference in length is shown in these recordings: {numbers}."
+    numbers = f"{subject} {_against(row, _interval(row))}{more}"
+    if outcome == "same":
+        is_close = all(is_within(other, min_change) for other in (row, *others))
+        begin = "no slower and no faster to within" if is_close else "slower or faster by less than"
+        return f"NEW is {begin} {limit}: {numbers}."
     return f"No difference in length is shown: {numbers}{could_show(row)}."
 
 
-def _level(comparison: Comparison) -> str:
-    return f"{100 * comparison.first_sentence.level:.3g} %"
+def _energy(comparison: Comparison) -> str:
+    """Return ``Energy of a call: Net ANE energy 24.0 mJ against 20.0 mJ (+20 %, 99 % interval …).``"""
+    changed = list_changed_energy(comparison)
+    listed = "; ".join(f"{_subject(model, row)} {_against(row, _interval(row))}" for model, row in changed)
+    return f"Energy of a call: {listed}." if changed else ""
 
 
-def _subject(name: str, row: Difference) -> str:
-    return f"{clip(printable(name), _NAME_WIDTH)} {row.metric}" if name else row.metric
+def _interval(row: Difference) -> str:
+    """Return ``, 98.7 % interval +9.1 … +14.2 %``; "" where the difference is not tested between runs."""
+    if row.tested == WITHIN or row.low is None:
+        return ""
+    return f", {100 * row.level:.3g} % interval {span(row)}"
+
+
+def _brief(row: Difference) -> str:
+    """Return ``p90 +73.5 %``."""
+    return f"{row.metric} {ratio(row) or amount(row.difference, row.unit, True)}"
+
+
+def _subject(model: ModelLengths, row: Difference) -> str:
+    return f"{clip(printable(model.model), _NAME_WIDTH)} {row.metric}" if model.model else row.metric
 
 
 def _against(row: Difference, more: str = "") -> str:
     """Return ``28.9 ms against 25.9 ms (+12 %)``, with as many digits as show the difference."""
     if row.base.value is None or row.new.value is None or row.unit != "ns":
-        return f"{value_text(row.new, row.unit)} against {value_text(row.base, row.unit)}"
+        change = ratio(row) or amount(row.difference, row.unit, True)
+        return f"{value_text(row.new, row.unit)} against {value_text(row.base, row.unit)} ({change}{more})"
     new, base = format_duration(round(row.new.value)), format_duration(round(row.base.value))
     if not row.ratio:
         return f"{new} against {base}{f' ({more[2:]})' if more else ''}"
     if new == base:
         new, base = value_text(row.new, row.unit), value_text(row.base, row.unit)
-    ratio = (
+    change = (
         f"{100 * row.ratio:+.{0 if abs(row.ratio) >= 0.1 else 1}f} %"
         if row.ratio < 10
         else f"×{1 + row.ratio:,.3g}"
     )
-    return f"{new} against {base} ({ratio}{more})"
+    return f"{new} against {base} ({change}{more})"
 
 
 def _tested(comparison: Comparison) -> str:

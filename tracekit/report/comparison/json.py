@@ -9,6 +9,7 @@ from typing import Any
 
 import tracekit
 from tracekit.checks.results import ChangeResult
+from tracekit.comparison.grid import Grid
 from tracekit.comparison.result import (
     Comparison,
     Difference,
@@ -22,7 +23,7 @@ from tracekit.comparison.result import (
 from tracekit.report import wording
 from tracekit.report.analysis.json_findings import finding_summary
 from tracekit.report.comparison.cautions import caution_text
-from tracekit.report.comparison.decision import decide_outcome
+from tracekit.report.comparison.decision import decide_model, decide_outcome
 from tracekit.report.comparison.findings import SIGN
 from tracekit.report.comparison.headline import sentence
 from tracekit.report.wording.budget import PART_WORDS
@@ -49,6 +50,16 @@ def to_dict(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> dic
         "new": _side(comparison.new),
         "cautions": [
             {"code": caution.code, "message": caution_text(caution)} for caution in comparison.cautions
+        ],
+        "lengths": [
+            {
+                "model": model.model or None,
+                "outcome": decide_model(model, comparison.min_change),
+                "rows": [_row(row) for row in model.rows],
+                "energy": [_row(row) for row in model.energy],
+                "grid": _grid(model.grid),
+            }
+            for model in comparison.first_sentence.lengths
         ],
         "groups": [_group(group) for group in comparison.groups],
         "parts": [_parts(model) for model in comparison.parts],
@@ -107,7 +118,13 @@ def _group(group: Group) -> dict[str, Any]:
         "new_windows": group.new_windows,
         "also": [{"kind": kind, "name": name, "source": source} for kind, name, source in group.also],
         "rows": [_row(row) for row in group.rows],
+        "grid": _grid(group.grid),
     }
+
+
+def _grid(grid: Grid | None) -> dict[str, float | None] | None:
+    """Return the period of a grid, null for a few values, and the limit above which calls are counted."""
+    return None if grid is None else {"period_ns": grid.period_ns or None, "limit_ns": grid.limit_ns}
 
 
 def _parts(model: ModelParts) -> dict[str, Any]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tracekit.comparison.result import Comparison, Difference, Group, GroupKind, OneSided, Value
-from tracekit.report.comparison.decision import SIGN, WITHIN, decide_length, list_lengths
-from tracekit.report.comparison.wording import ratio, span, value_text
+from tracekit.comparison.observations import Unit
+from tracekit.comparison.result import Comparison, Difference, Group, ModelLengths, OneSided, Value
+from tracekit.report.comparison.decision import SIGN, WITHIN, decide_model, find_decisive
+from tracekit.report.comparison.wording import amount, ratio, span, value_text
 from tracekit.report.document.blocks import Block, Table
 from tracekit.text import clip, format_duration, printable
 
 HEADING = "Models"
 _NAME_WIDTH = 40
 _ALL_CALLS = "all calls"
-_COLUMNS = ("model", "result", "calls", "engines", "p50", "difference")
-_NUMBERS = ("calls", "p50", "difference")
+_COLUMNS = ("model", "result", "calls", "engines", "length", "difference")
+_NUMBERS = ("calls", "length", "difference")
 _ABSENT = "–"
 
 
@@ -25,17 +26,19 @@ def build_models_table(comparison: Comparison) -> tuple[Block, ...]:
 
 
 def _iter_shared(comparison: Comparison) -> Iterator[tuple[str, ...]]:
-    for name, row in list_lengths(comparison):
+    for model in comparison.first_sentence.lengths:
+        name = model.model
         group = _find_group(comparison, name)
         if group is None or not group.base_windows + group.new_windows:
             continue
+        row = find_decisive(model, comparison.min_change)
         counts = f"{group.base_windows:,} → {group.new_windows:,}"
         yield (
             clip(printable(name), _NAME_WIDTH) or _ALL_CALLS,
-            describe_length_result(row, comparison.min_change),
+            describe_length_result(model, comparison.min_change),
             counts,
             _join_sides(*_describe_engines(group.rows)),
-            _join_sides(_describe_length(row.base), _describe_length(row.new)),
+            f"{row.metric} {_join_sides(*(_describe_value(side, row.unit) for side in (row.base, row.new)))}",
             _describe_difference(row),
         )
 
@@ -44,31 +47,29 @@ def _describe_difference(row: Difference) -> str:
     """Return ``+19.3 % (-4.5 … +49.1)``."""
     if row.difference is None:
         return ""
-    return f"{ratio(row)} ({span(row).removesuffix(' %')})" if row.low is not None else ratio(row)
+    change = ratio(row) or amount(row.difference, row.unit, True)
+    unit = change.rpartition(" ")[2]
+    return f"{change} ({span(row).removesuffix(f' {unit}')})" if row.low is not None else change
 
 
 def _find_group(comparison: Comparison, name: str) -> Group | None:
     """Return the group of a model's calls; that of all calls without a name."""
     if not name:
         return comparison.groups[0]
-    return next((group for group in comparison.groups if ("model", name) in list_names(group)), None)
+    return next((group for group in comparison.groups if ("model", name) in group.names), None)
 
 
-def list_names(group: Group) -> list[tuple[GroupKind, str]]:
-    """Return kind and name of a group and of those with exactly its calls."""
-    return [(group.kind, group.name), *((kind, name) for kind, name, _ in group.also)]
-
-
-def describe_length_result(row: Difference, min_change: float) -> str:
+def describe_length_result(model: ModelLengths, min_change: float) -> str:
     """Return the tag of a model, by the decision that the first sentence follows: ``▲ slower``."""
-    if row.difference is None:
+    if all(row.difference is None for row in model.rows):
         return "not comparable"
-    if row.judgement == "too few to tell":
+    if all(row.judgement == "too few to tell" for row in model.rows):
         return "too few calls"
-    outcome = decide_length(row, min_change)
+    outcome = decide_model(model, min_change)
     if outcome in ("same", "not shown"):
         return f"{SIGN[outcome]} {'the same' if outcome == 'same' else 'chance'}"
-    return f"{SIGN[outcome]} {outcome}{' here' if row.tested == WITHIN else ''}"
+    here = any(row.tested == WITHIN for row in model.rows)
+    return f"{SIGN[outcome]} {outcome}{' here' if here else ''}"
 
 
 def _describe_engines(rows: tuple[Difference, ...]) -> tuple[str, str]:
@@ -90,6 +91,10 @@ def _list_engines(shares: list[tuple[str, Value]]) -> str:
 
 def _format_share(value: Value) -> str:
     return value_text(value, "share") if value.most is not None else f"{100 * (value.value or 0.0):.3g} %"
+
+
+def _describe_value(value: Value, unit: Unit) -> str:
+    return _describe_length(value) if unit == "ns" else value_text(value, unit)
 
 
 def _describe_length(value: Value) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tracekit.analysis.budget.parts import BudgetPart
-from tracekit.comparison.result import Comparison, Difference, ModelParts, PartChange
-from tracekit.report.comparison.decision import WITHIN, decide_length, list_changed_parts, list_lengths
+from tracekit.comparison.result import Comparison, Difference, ModelLengths, ModelParts, PartChange
+from tracekit.report.comparison.decision import WITHIN, decide_model, list_changed_parts
 from tracekit.report.comparison.wording import interval
 from tracekit.report.document.blocks import Block, Paragraph, Section, Table, make_sentence
 from tracekit.report.wording.budget import PART_WORDS, format_difference
@@ -30,20 +30,20 @@ _WORSE, _BETTER = "▲ longer", "▼ shorter"
 
 def describe_growth(comparison: Comparison) -> str:
     """Return which part of the calls of each model grew or shrank, for the first sentences."""
-    lengths = dict(list_lengths(comparison))
+    lengths = {model.model: model for model in comparison.first_sentence.lengths}
     sentences = []
     for model in comparison.parts:
-        row = lengths.get(model.model) or (lengths.get("") if len(comparison.parts) == 1 else None)
-        sentences.append(_describe_model(model, row, comparison.min_change))
+        length = lengths.get(model.model) or (lengths.get("") if len(comparison.parts) == 1 else None)
+        sentences.append(_describe_model(model, length, comparison.min_change))
     return " ".join(list(filter(None, sentences))[:_MOST_IN_SENTENCE])
 
 
-def _describe_model(model: ModelParts, length: Difference | None, min_change: float) -> str:
+def _describe_model(model: ModelParts, length: ModelLengths | None, min_change: float) -> str:
     """Return ``Calls of Net are 4.90 ms longer on average after the first; 4.20 ms of it is ML runtime.``"""
     change = model.whole.difference
     if not model.parts or change is None:
         return ""
-    outcome = "not shown" if length is None else decide_length(length, min_change)
+    outcome = "not shown" if length is None else decide_model(length, min_change)
     sign = {"slower": 1, "faster": -1}.get(outcome, 0)
     name = clip(printable(model.model), _NAME_WIDTH)
     if not sign or change * sign <= 0:

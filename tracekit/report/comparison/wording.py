@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from tracekit.checks.changes import describe_coverage, estimate_runs_needed
 from tracekit.checks.results import ChangeResult
+from tracekit.comparison.grid import Grid
+from tracekit.comparison.metrics import name_late_calls
 from tracekit.comparison.observations import Unit
 from tracekit.comparison.result import (
     Comparison,
@@ -38,6 +40,8 @@ def amount(value: float | None, unit: Unit, signed: bool = False) -> str:
         return f"{value / 1e6:{sign},.3f} ms"
     if unit == "share":
         return f"{100 * value:{sign}.1f} {'pts' if signed else '%'}"
+    if unit == "mJ":
+        return f"{value:{sign},.3f} mJ"
     return f"{value:{sign},.2f}" if unit == "count" else f"{value:{sign},.0f} {unit}"
 
 
@@ -161,6 +165,13 @@ def _values_of_runs(name: str, side: Value) -> str:
     return f"{name} {listed} ms{more}{spread}"
 
 
+def describe_grid(grid: Grid) -> str:
+    """Return why percentiles are not tested, and what is compared instead."""
+    where = f"end at frames of {grid.period_ns / 1e6:.3g} ms" if grid.period_ns else "take a few values only"
+    limit = name_late_calls(grid.limit_ns)
+    return f"Lengths {where}, so percentiles jump and are not tested; compared are '{limit}' and the mean"
+
+
 def footnote(comparison: Comparison) -> str:
     """Return the explanation beneath the tables: what was tested on what."""
     several = max(len(comparison.base.runs), len(comparison.new.runs)) > 1
@@ -174,8 +185,8 @@ def footnote(comparison: Comparison) -> str:
             " the same program differ is not known from one run per side."
         )
     parts.append(
-        "'too few': too few calls (runs for load and compile) for an interval. Each row is tested alone:"
-        " among 20 rows without a real difference, about one is not 'noise'."
+        "'too few': too few calls (runs for load, compile and energy) for an interval. Each row is tested"
+        " alone: among 20 rows without a real difference, about one is not 'noise'."
     )
     return " ".join(parts)
 

@@ -13,14 +13,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tracekit.checks.results import ChangeResult
-from tracekit.comparison.metrics import METRICS, RUN_METRICS
+from tracekit.comparison.metrics import METRICS, RUN_METRICS, name_late_calls
 from tracekit.comparison.result import Difference, Group
 from tracekit.report.comparison.wording import value_text
 from tracekit.report.html.elements import Html, join, tag
 
 _LENGTHS = {*RUN_METRICS, *(metric.name for metric in METRICS if metric.quantity == "length")}
-_P50 = "p50"
-_TOO_FEW = "too few to tell"
+_UNDRAWN = {
+    "too few to tell": "Too few calls for an interval",
+    "on a grid": "Not tested, because lengths are on a grid",
+}
+"""Judgements of differences that have no interval, and why."""
 _STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 _LEAST_EXTENT = 0.01
 _FAR = 4.0
@@ -111,13 +114,15 @@ def charts(
 def _place(
     group: Group, row: Difference, min_change: float, changes: Sequence[ChangeResult]
 ) -> _Place | None:
-    if row.difference is None or row.judgement == _TOO_FEW:
+    if row.difference is None or row.judgement in _UNDRAWN:
         return None
+    of_sentence = ("mean", name_late_calls(group.grid.limit_ns)) if group.grid else ("p50", "p90", "mean")
+    ignored = min_change if row.metric in of_sentence else 0.0
     if row.unit == "share":
-        return _Place(row, row.difference, row.low, row.high, _limits(group, row, changes), 0.0)
+        return _Place(row, row.difference, row.low, row.high, _limits(group, row, changes), ignored)
     if row.ratio is None or not row.base.value:
         return None
-    limits, ignored = _limits(group, row, changes), min_change if row.metric == _P50 else 0.0
+    limits = _limits(group, row, changes)
     return _Place(row, row.ratio, row.relative_low, row.relative_high, limits, ignored)
 
 
@@ -153,13 +158,10 @@ def _figure(chart: _Chart, rows: Sequence[Difference], places: Sequence[_Place])
     extent = _extent(places)
     drawn = {place.row.metric for place in places}
     absent = [row for row in rows if row.metric not in drawn and row.difference is not None]
-    few = [row.metric for row in absent if row.judgement == _TOO_FEW]
-    new = [row.metric for row in absent if row.judgement != _TOO_FEW]
-    note = "".join(
-        f" {reason}: {', '.join(metrics)}."
-        for reason, metrics in (("BASE has none of", new), ("Too few calls for an interval", few))
-        if metrics
-    )
+    by_reason: dict[str, list[str]] = {"BASE has none of": []}
+    for row in absent:
+        by_reason.setdefault(_UNDRAWN.get(row.judgement, "BASE has none of"), []).append(row.metric)
+    note = "".join(f" {reason}: {', '.join(metrics)}." for reason, metrics in by_reason.items() if metrics)
     unit = "pts" if places[0].row.unit == "share" else "%"
     axis = tag(
         "p",
