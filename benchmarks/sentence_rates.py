@@ -1,0 +1,109 @@
+"""How often the first sentence and gates are wrong, and find a change, on recordings whose truth is known.
+
+    python benchmarks/sentence_rates.py --out rates.json     every cell: about five minutes
+    python benchmarks/sentence_rates.py --docs rates.json    writes the table of docs/statistics.md
+
+``recording_models`` has the recordings. The sentence is decided by ``compare_lengths`` and ``decide_model``,
+gates by ``judge_difference``, as those of a comparison are; only the reading of recordings is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from error_rates import Rates, SimulatedSide, markdown_table
+from recording_models import MODELS
+
+from tracekit.checks.changes import judge_difference
+from tracekit.checks.parser import parse_change
+from tracekit.comparison.first_sentence import compare_lengths
+from tracekit.comparison.result import MIN_CHANGE
+from tracekit.comparison.rows import Sides, iter_group_rows
+from tracekit.report.comparison.decision import decide_model
+
+BEGIN, END = "<!-- first sentences: make calibrate -->\n", "<!-- end of first sentences -->\n"
+GATES = [parse_change(text) for text in ("p50 > +5%", "p90 > +10%", "mean > +5%")]
+LATE_POINTS = 5
+RUNS, CALLS, PAIRS = (3, 5, 10), (20, 100), 3000
+
+
+def sentence_cell(model: str, calls: int, runs: int, pairs: int) -> dict[str, Any]:
+    """Return the rates of one model: without a difference, and with work that takes 10 % longer."""
+    rng = np.random.default_rng([7, calls, runs, list(MODELS).index(model)])
+    base, same = MODELS[model](rng, 2 * pairs * runs, calls, 1.0).reshape(2, pairs, runs, calls)
+    more = MODELS[model](rng, pairs * runs, calls, 1.1).reshape(pairs, runs, calls)
+    rates = Rates()
+    for pair in range(pairs):
+        sides = make_sides(base[pair], same[pair])
+        outcome = decide(sides)
+        rates.note("wrong", outcome not in ("same", "not shown"))
+        rates.note("no change", outcome == "same")
+        rates.note("gate failed", any(judge_gates(sides)))
+        slower_sides = make_sides(base[pair], more[pair])
+        outcome = decide(slower_sides)
+        rates.note("+10 % found", outcome == "slower")
+        rates.note("+10 % denied", outcome == "same" or "faster" in outcome)
+        rates.note("gate found", any(judge_gates(slower_sides)))
+        rates.note("on a grid", sides.grid is not None)
+    return {"model": model, "calls": calls, "runs": runs, "pairs": pairs, **rates.percent()}
+
+
+def make_sides(base: np.ndarray, new: np.ndarray) -> Sides:
+    """Return two sides of a comparison."""
+    return Sides(SimulatedSide(list(base)), SimulatedSide(list(new)), (), None)  # type: ignore[arg-type]
+
+
+def decide(sides: Sides) -> str:
+    """Return what the first sentence reports."""
+    (lengths,) = compare_lengths([("", sides)])
+    return decide_model(lengths, MIN_CHANGE)
+
+
+def judge_gates(sides: Sides) -> list[bool]:
+    """Return which gates fail; of lengths on a grid, one on the calls above a tick as well."""
+    rows = {
+        row.metric: row
+        for row in iter_group_rows(sides, [metric for metric in sides.metrics if is_gated(metric.name)])
+    }
+    late = [parse_change(f"{name} > +{LATE_POINTS} points") for name in rows if name.startswith("calls")]
+    return [judge_difference(rows[gate.metric], gate)[0] == "failed" for gate in (*GATES, *late)]
+
+
+def is_gated(name: str) -> bool:
+    """Return whether a gate is about a metric."""
+    return name in ("p50", "p90", "mean") or name.startswith("calls")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--pairs", type=int, default=PAIRS, help="simulated comparisons per row")
+    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
+    parser.add_argument("--out", type=Path, help="a file for the rows, as JSON")
+    parser.add_argument("--docs", type=Path, help="a file of rows to write into docs/statistics.md")
+    arguments = parser.parse_args()
+    if arguments.docs:
+        from statistics_page import write_tables
+
+        write_tables(BEGIN, END, markdown_table(json.loads(arguments.docs.read_text("utf-8"))))
+        return
+    results = []
+    for calls, model, runs in itertools.product(CALLS, arguments.models, RUNS):
+        results.append(sentence_cell(model, calls, runs, arguments.pairs))
+        print(json.dumps(results[-1], ensure_ascii=False), flush=True)
+    if arguments.out:
+        arguments.out.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
