@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from compare_support import recorded, row
@@ -62,13 +60,10 @@ def test_the_p50_has_half_of_the_level() -> None:
     assert [tested.level for tested in rows] == pytest.approx([0.98, 0.98, 0.98])
 
 
-def test_rows_that_are_not_tested_between_runs_take_no_part() -> None:
+def test_rows_without_an_interval_take_no_part() -> None:
     value = Value(100.0, 10, 10)
-    within = build_tested_row(
-        "p50", "ns", (value, value), replace(of_change(9.0), tested="within these recordings")
-    )
     too_few = Difference("p90", "ns", value, value, 1.0, None, None, "too few to tell")
-    assert hold_family([within, too_few], lambda *_: pytest.fail("not tested")) == [within, too_few]
+    assert hold_family([too_few], lambda *_: pytest.fail("not tested")) == [too_few]
 
 
 def runs_of(lengths: list[float], spread: float = 0.002, count: int = 5) -> list[Analysis]:

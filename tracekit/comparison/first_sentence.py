@@ -76,10 +76,10 @@ def hold_family(
 ) -> list[Difference]:
     """Return rows at the levels at which Holm's procedure tests them; ``test`` has a row at a level.
 
-    Rows without an interval between runs are left as they are.
+    Rows without an interval are left as they are.
     """
     result = list(rows)
-    remaining = [number for number, row in enumerate(rows) if row.low is not None and row.tested != _UNTESTED]
+    remaining = [number for number, row in enumerate(rows) if row.low is not None]
     while remaining:
         weights = {number: _WEIGHTS.get(rows[number].metric, 1.0) for number in remaining}
         for number, weight in weights.items():

@@ -128,7 +128,9 @@ def _changed(model: ModelLengths, verdict: str, outcome: LengthOutcome, min_chan
     """Return ``p90 29 ms against 16 ms (+74 %, 98 % interval +18 … +99 %), mean +14 %; p50 unchanged``."""
     decided = [(row, decide_length(row, min_change)) for row in model.rows]
     first, *more = [row for row, decision in decided if decision == verdict]
-    parts = [f"{_subject(model, first)} {_against(first, _interval(first))}", *map(_brief, more)]
+    # Of one run per side, the interval is no answer: it does not cover how runs differ.
+    interval = "" if first.tested == WITHIN else _interval(first)
+    parts = [f"{_subject(model, first)} {_against(first, interval)}", *map(_brief, more)]
     if not outcome.startswith(verdict):
         return ", ".join(parts)
     tested = [(row.metric, decision) for row, decision in decided if row.low is not None]
@@ -152,7 +154,7 @@ def _unchanged(model: ModelLengths, outcome: LengthOutcome, min_change: float) -
             return f"In these recordings {subject} is the same: {value_text(row.new, row.unit)}."
         if outcome == "same":
             return f"In these recordings {subject} is the same to within {limit}: {_against(row)}{more}."
-        numbers = f"{subject} {_against(row, f', 95 % interval {span(row)}')}{more}"
+        numbers = f"{subject} {_against(row, _interval(row))}{more}"
         return f"No difference in length is shown in these recordings: {numbers}."
     numbers = f"{subject} {_against(row, _interval(row))}{more}"
     if outcome == "same":
@@ -170,10 +172,8 @@ def _energy(comparison: Comparison) -> str:
 
 
 def _interval(row: Difference) -> str:
-    """Return ``, 98.7 % interval +9.1 … +14.2 %``; "" where the difference is not tested between runs."""
-    if row.tested == WITHIN or row.low is None:
-        return ""
-    return f", {100 * row.level:.3g} % interval {span(row)}"
+    """Return ``, 98 % interval +9.1 … +14.2 %``; "" where there is none."""
+    return "" if row.low is None else f", {100 * row.level:.3g} % interval {span(row)}"
 
 
 def _brief(row: Difference) -> str:
