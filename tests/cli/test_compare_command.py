@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -81,6 +82,23 @@ def test_deadlines_are_compared_and_required() -> None:
     assert run(FALLBACK, FALLBACK, *required, "--open", "pass").exit_code == 0
     wrong = run(FALLBACK, FALLBACK, "--deadline", "soon")
     assert (wrong.exit_code, "'soon' is not a time such as 16.7ms or 500us." in wrong.stderr) == (2, True)
+
+
+def test_the_energy_of_texts_beside_the_recordings(tmp_path: Path) -> None:
+    moments = [f"2026-01-01T12:00:00.{10 * number:03d}000+00:00" for number in range(1, 60)]
+    inputs = []
+    for name, watts in (("base", 1.0), ("new", 1.5)):
+        shutil.copytree(SAMPLES / "coreai-thirteen-regions-macos27", tmp_path / name)
+        lines = [f'{{"timestamp": "{moment}", "ane_power": {watts}}}\n' for moment in moments]
+        (tmp_path / f"{name}.power.txt").write_text("".join(lines))
+        inputs.append(str(tmp_path / name))
+    document = json.loads(run(*inputs, "--with-companions", "--format", "json").stdout)
+    (energy,) = [row for row in document["groups"][0]["rows"] if row["metric"] == "ANE energy"]
+    assert energy["new"]["value"] == pytest.approx(1.5 * energy["base"]["value"])
+    (tmp_path / "new.power.txt").unlink()
+    missing = run(*inputs, "--with-companions")
+    assert missing.exit_code == 3
+    assert "new.power.txt or new.log.ndjson is missing" in missing.stderr
 
 
 def test_recordings_show_the_noise() -> None:

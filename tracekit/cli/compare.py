@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -68,6 +69,12 @@ _FORMATS = {".html": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
     metavar="TIME",
     help="Compare the share of the calls that take longer, such as 16.7ms. Repeatable.",
 )
+@click.option(
+    "--with-companions",
+    is_flag=True,
+    help="Join with each recording the texts that tracekit record --with wrote beside it (X.power.txt beside"
+    " X.trace): the energy of a call is compared.",
+)
 @add_side_options
 @click.option(
     "--format",
@@ -89,6 +96,7 @@ def compare_command(
     noise_from: tuple[str, ...],
     min_change: float,
     deadlines: tuple[float, ...],
+    with_companions: bool,
     options: AnalysisOptions,
     format_: str | None,
     output: str,
@@ -135,8 +143,10 @@ def compare_command(
     from tracekit.report.comparison.cautions import caution_text
 
     changes = [parse_change(text) for text in fail_on]
-    base_runs = [analyse((path,), _select_run(options, base_run)) for path in base_inputs]
-    new_runs = [analyse((path,), _select_run(options, new_run)) for path in new]
+    base_runs, new_runs = (
+        [analyse((path,), _choose_options(options, run, path, with_companions)) for path in inputs]
+        for inputs, run in ((base_inputs, base_run), (new, new_run))
+    )
     spread = collect_noise_runs(noise_from, options, (*base_runs, *new_runs))
     required = [change.deadline_ns for change in changes if change.deadline_ns is not None]
     comparison = compare(
@@ -170,8 +180,17 @@ def compare_command(
     _exit_with(choose_exit_code((check.outcome for check in results), open_counts))
 
 
-def _select_run(options: AnalysisOptions, run: int | None) -> AnalysisOptions:
-    return options if run is None else replace(options, run=run)
+def _choose_options(
+    options: AnalysisOptions, run: int | None, path: str, with_companions: bool
+) -> AnalysisOptions:
+    """Return the options for one recording: its run, and the texts beside it."""
+    if run is not None:
+        options = replace(options, run=run)
+    if not with_companions:
+        return options
+    from tracekit.record.companions import find_companion_files
+
+    return replace(options, overlays=tuple(map(str, find_companion_files(Path(path)))))
 
 
 def _exit_with(code: int) -> None:

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Self
 
-from tracekit.errors import UsageError
+from tracekit.errors import InputError, UsageError
 from tracekit.record.abandoned import create_hidden_file, find_abandoned_files
 from tracekit.record.recorder import RecordingListener, StopReason
-from tracekit.text import format_shell_command, format_size
+from tracekit.text import format_shell_command, format_size, printable
 from tracekit.xctrace.tool import run_command
 
 _SAMPLE_MS = 200
@@ -115,6 +115,19 @@ def build_companion_commands(words: Sequence[str], seconds: float, *, is_root: b
 def build_companion_path(bundle: Path, word: str) -> Path:
     """Return the path of a tool's file: ``X.power.txt`` beside ``X.trace``."""
     return bundle.with_name(f"{bundle.stem}.{COMPANIONS[word].suffix}")
+
+
+def find_companion_files(recording: Path) -> list[Path]:
+    """Return the texts that the tools wrote beside a recording. Raises ``InputError`` where there is none."""
+    paths = [build_companion_path(recording, word) for word in COMPANIONS]
+    found = [path for path in paths if path.is_file()]
+    if not found:
+        names = " or ".join(printable(path.name) for path in paths)
+        raise InputError(
+            f"{printable(str(recording))} has no text of the same time: {names} is missing.",
+            "Record with: tracekit record --with power",
+        )
+    return found
 
 
 def describe_abandoned_files(folder: Path, final: Path | None = None) -> list[tuple[str, ...]]:
