@@ -26,7 +26,7 @@ from recording_models import MODELS
 from tracekit.checks.changes import judge_difference
 from tracekit.checks.parser import parse_change
 from tracekit.comparison.first_sentence import compare_lengths
-from tracekit.comparison.result import MIN_CHANGE
+from tracekit.comparison.result import MIN_CHANGE, Difference
 from tracekit.comparison.rows import Sides, iter_group_rows
 from tracekit.report.comparison.decision import decide_model
 
@@ -41,20 +41,31 @@ def sentence_cell(model: str, calls: int, runs: int, pairs: int) -> dict[str, An
     rng = np.random.default_rng([7, calls, runs, list(MODELS).index(model)])
     base, same = MODELS[model](rng, 2 * pairs * runs, calls, 1.0).reshape(2, pairs, runs, calls)
     more = MODELS[model](rng, pairs * runs, calls, 1.1).reshape(pairs, runs, calls)
+    true_change = measure_mean(model, calls, 1.1) / measure_mean(model, calls, 1.0) - 1
     rates = Rates()
     for pair in range(pairs):
         sides = make_sides(base[pair], same[pair])
         outcome = decide(sides)
         rates.note("wrong", outcome not in ("same", "not shown"))
         rates.note("no change", outcome == "same")
-        rates.note("gate failed", any(judge_gates(sides)))
+        rates.note("gate failed", any(judge_gates(list_gated_rows(sides))))
         slower_sides = make_sides(base[pair], more[pair])
         outcome = decide(slower_sides)
+        rows = list_gated_rows(slower_sides)
         rates.note("+10 % found", outcome == "slower")
         rates.note("+10 % denied", outcome == "same" or "faster" in outcome)
-        rates.note("gate found", any(judge_gates(slower_sides)))
+        rates.note("gate found", any(judge_gates(rows)))
+        mean = rows["mean"]
+        if mean.relative_low is not None and mean.relative_high is not None:
+            rates.note("mean covered", mean.relative_low <= true_change <= mean.relative_high)
         rates.note("on a grid", sides.grid is not None)
     return {"model": model, "calls": calls, "runs": runs, "pairs": pairs, **rates.percent()}
+
+
+def measure_mean(model: str, calls: int, work: float) -> float:
+    """Return the true mean length: the geometric mean of those of many recordings."""
+    many = MODELS[model](np.random.default_rng([8, calls]), 400_000 // calls, calls, work)
+    return float(np.exp(np.log(many.mean(axis=1)).mean()))
 
 
 def make_sides(base: np.ndarray, new: np.ndarray) -> Sides:
@@ -68,12 +79,14 @@ def decide(sides: Sides) -> str:
     return decide_model(lengths, MIN_CHANGE)
 
 
-def judge_gates(sides: Sides) -> list[bool]:
-    """Return which gates fail; of lengths on a grid, one on the calls above a tick as well."""
-    rows = {
-        row.metric: row
-        for row in iter_group_rows(sides, [metric for metric in sides.metrics if is_gated(metric.name)])
-    }
+def list_gated_rows(sides: Sides) -> dict[str, Difference]:
+    """Return the rows that gates are about; of lengths on a grid, the calls above a tick as well."""
+    metrics = [metric for metric in sides.metrics if is_gated(metric.name)]
+    return {row.metric: row for row in iter_group_rows(sides, metrics)}
+
+
+def judge_gates(rows: dict[str, Difference]) -> list[bool]:
+    """Return which gates fail."""
     late = [parse_change(f"{name} > +{LATE_POINTS} points") for name in rows if name.startswith("calls")]
     return [judge_difference(rows[gate.metric], gate)[0] == "failed" for gate in (*GATES, *late)]
 

@@ -125,7 +125,7 @@ def _lengths(comparison: Comparison) -> str:
 
 
 def _changed(model: ModelLengths, verdict: str, outcome: LengthOutcome, min_change: float) -> str:
-    """Return ``p90 29 ms against 16 ms (+74 %, 98 % interval +18 … +99 %), mean +14 %; p50 unchanged``."""
+    """Return ``p90 29 ms against 16 ms (+74 %, 98 % interval +18 … +99 %), mean +14 %; …``."""
     decided = [(row, decide_length(row, min_change)) for row in model.rows]
     first, *more = [row for row, decision in decided if decision == verdict]
     # Of one run per side, the interval is no answer: it does not cover how runs differ.
@@ -133,12 +133,13 @@ def _changed(model: ModelLengths, verdict: str, outcome: LengthOutcome, min_chan
     parts = [f"{_subject(model, first)} {_against(first, interval)}", *map(_brief, more)]
     if not outcome.startswith(verdict):
         return ", ".join(parts)
-    tested = [(row.metric, decision) for row, decision in decided if row.low is not None]
-    same, not_shown = (
-        " and ".join(metric for metric, decision in tested if decision == wanted)
-        for wanted in ("same", "not shown")
+    same = " and ".join(row.metric for row in model.rows if is_within(row, min_change))
+    not_shown = " and ".join(
+        row.metric
+        for row, decision in decided
+        if decision == "not shown" and row.judgement == "within the noise"
     )
-    rest = [f"{same} unchanged"] if same else []
+    rest = [f"{same} unchanged to within {percent(min_change)}"] if same else []
     rest += [f"no difference of {not_shown} is shown"] if not_shown else []
     return "; ".join([", ".join(parts), *rest])
 
