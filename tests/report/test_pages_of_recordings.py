@@ -45,6 +45,20 @@ def test_every_sample_recording_has_a_page_that_starts(opened: Any, name: str) -
     )
 
 
+def test_a_report_ends_soon_and_its_details_open(opened: Any) -> None:
+    tab = shown(opened, page.to_html(analysis_of("waiting-app-ios27")))
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    assert tab.locator("#calltree").bounding_box()["y"] < 5_000
+    assert tab.evaluate("document.documentElement.scrollHeight") < 6_000
+    assert not tab.locator("#inspector").is_visible()
+    frames = tab.locator("#stacks .live-only > ol > li").first
+    assert not frames.is_visible()
+    tab.get_by_role("heading", name="Heaviest stacks").click()
+    assert frames.is_visible()
+    tab.emulate_media(media="print")
+    assert tab.locator("#evidence table").first.evaluate("e => e.getBoundingClientRect().height") > 0
+
+
 def test_limits_are_marked_in_the_table_and_noted_below_it(opened: Any) -> None:
     tab = shown(opened, page.to_html(analysis_of("failing-requests-macos27")))
     rows = tab.locator("#windows-live tbody tr")

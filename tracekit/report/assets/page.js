@@ -239,10 +239,11 @@ function sectionAfter(timeline, id) {
   return section;
 }
 
-/** The place of a live list, instead of the one in the markup, which is of the whole run. */
+/** The place of a live list, instead of the one in the markup, which is of the whole run; a folded section stays folded. */
 function livePlace(section) {
-  for (const child of [...section.children]) if (child.tagName !== "H2") child.classList.add("replaced");
-  return section.appendChild(make("div", { className: "live-only" }));
+  const place = section.querySelector(":scope > details") ?? section;
+  for (const child of [...place.children]) if (!["H2", "SUMMARY"].includes(child.tagName)) child.classList.add("replaced");
+  return place.appendChild(make("div", { className: "live-only" }));
 }
 
 function followTheme(store, page) {

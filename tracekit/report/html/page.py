@@ -29,7 +29,7 @@ def to_html(analysis: Analysis, extras: Extras | None = None, full: bool = False
     body = [
         tag("div", id="toolbar"),
         tag("header", tag("h1", title), _writer_texts(extras)),
-        tag("main", *sections(analysis, extras).values()),
+        tag("main", *sections(analysis, extras, can_fold=True).values()),
     ]
     return document(title, body, {DATA_ID: packed(view_block(analysis, extras, full))}, _ENTRY)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import replace
 
 from tracekit.analysis.result import Analysis
 from tracekit.report.analysis.document import build_document
@@ -20,8 +21,17 @@ _OF_SAMPLES = frozenset(
 """Sections of which a log or samples of power have nothing: hidden there, as the page's script fills them."""
 
 
-def sections(analysis: Analysis, extras: Extras, left_out: Container[str] = ()) -> dict[str, Html]:
-    """Return the sections of the page by id; each limit stands in one of them."""
+_DETAILS = frozenset({"submissions", "stacks", "counters", "evidence", "recording"})
+"""Sections with what the others rest on: folded where they stand one below the other."""
+
+
+def sections(
+    analysis: Analysis, extras: Extras, left_out: Container[str] = (), can_fold: bool = False
+) -> dict[str, Html]:
+    """Return the sections of the page by id; each limit stands in one of them.
+
+    Where the page ``can_fold``, sections with details show their headings until they are opened.
+    """
     document = build_document(analysis, PAGE, extras.commands)
     is_hidden = analysis.trace.is_of_text and not len(analysis.trace.samples)
     pictures = {
@@ -29,8 +39,12 @@ def sections(analysis: Analysis, extras: Extras, left_out: Container[str] = ()) 
         "calltree": tag("p", "The call tree needs JavaScript.", class_="no-script"),
         "flame": tag("p", "The flame graph needs JavaScript.", class_="no-script"),
     }
-    wanted = [section for section in document if section.id not in left_out]
-    return print_html(wanted, pictures, _OF_SAMPLES if is_hidden else ())
+    wanted = [
+        replace(section, is_folded=section.id in _DETAILS and not section.is_empty)
+        for section in document
+        if section.id not in left_out
+    ]
+    return print_html(wanted, pictures, _OF_SAMPLES if is_hidden else (), can_fold)
 
 
 def _draw_timeline(analysis: Analysis, extras: Extras) -> Html:
