@@ -9,7 +9,7 @@ const KEY_STEP = 4;
 export function createSplitter() {
   const element = make("div", { className: "splitter", role: "separator", tabIndex: 0, "aria-orientation": "horizontal" });
   element.setAttribute("aria-label", "Height of the timeline");
-  element.title = "Drag, or press ↑ and ↓, to change the timeline's height; double click resets it";
+  element.title = "Drag, or press ↑ and ↓, to change the timeline's height; double click gives the tabs the room, or resets it";
 
   function connect(store) {
     const main = element.parentElement;
@@ -46,7 +46,7 @@ export function createSplitter() {
       if (!element.hasPointerCapture(event.pointerId)) return;
       resize(partAt(event.clientY));
     });
-    element.addEventListener("dblclick", () => store.set({ timelineShare: 0 }));
+    element.addEventListener("dblclick", () => store.set({ timelineShare: store.state.timelineShare === 0 ? LEAST : 0 }));
     store.on(["timelineShare"], apply);
     apply();
   }

@@ -42,6 +42,21 @@ def test_a_laptop_s_window_shows_380_pixels_of_lanes(many_lanes: Served, tab: An
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_twenty_calls_are_in_sight_once_the_edge_is_clicked_twice(serve: Serve, tab: Any) -> None:
+    served = serve(SAMPLES / "waiting-app-ios27")
+    show(tab, served.address, 1440, 900)
+    tab.get_by_role("tab", name="Calls").click()
+    rows = tab.locator("#windows-live tbody tr")
+    rows.first.wait_for()
+    assert rows.first.bounding_box()["height"] == 20
+    share = height_of(tab, ".bench-upper")
+    edge = tab.get_by_role("separator", name="Height of the timeline")
+    edge.dblclick()
+    assert rows.nth(19).bounding_box()["y"] + 20 < 900
+    edge.dblclick()
+    assert height_of(tab, ".bench-upper") == share
+
+
 def test_a_small_window_shows_six_lanes(fallback: Served, tab: Any) -> None:
     show(tab, fallback.address, 1024, 768)
     assert height_of(tab, ".workbench header") == 40
