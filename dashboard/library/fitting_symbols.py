@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from tracekit.errors import UsageError
-from tracekit.symbols.search import find_builds
 from tracekit.text import list_first
 
 _MOST_LISTED = 5
@@ -19,6 +18,8 @@ def require_fitting_symbols(path: Path, name: str, inventory: Mapping[str, Any])
     ``inventory`` is the recording's; one of an earlier version lists no builds, and any symbols fit. ``name``
     is that of the file as it was given.
     """
+    from tracekit.symbols.search import find_builds  # imports pandas, which the server does without
+
     files = find_builds([path])
     uuids = list(files.by_uuid)
     if not uuids:
