@@ -33,13 +33,18 @@ export function sumPartsInRange(view, calls, start, end) {
   return sums;
 }
 
-/** How a call differs from another one: `{ part, difference }` by position, the largest difference first. */
+/** A part is equal in two calls where it differs by less than this share of the longer call. */
+const EQUAL_SHARE = 0.01;
+
+/** How a call differs from another one: `{ part, difference }` by position, the largest first; equal parts are left out. */
 export function compareBudgets(view, call, other) {
+  const { start, end } = view.windows;
+  const least = EQUAL_SHARE * Math.max(end[call] - start[call], end[other] - start[other]);
   const sums = sumParts(view, [call]);
   const others = sumParts(view, [other]);
   return sums
     .map((sum, part) => ({ part, difference: sum - others[part] }))
-    .filter(({ difference }) => difference !== 0)
+    .filter(({ difference }) => difference !== 0 && Math.abs(difference) >= least)
     .sort((one, two) => Math.abs(two.difference) - Math.abs(one.difference));
 }
 

@@ -32,7 +32,10 @@ export function typicalDifference(index, context) {
   const rows = compareBudgets(view, index, typical).slice(0, MOST_DIFFERENCES).map(({ part, difference }) => [partName(view, part), formatDifference(difference)]);
   const total = view.windows.end[index] - view.windows.start[index] - (view.windows.end[typical] - view.windows.start[typical]);
   const title = `Against the typical call: ${formatDifference(total)}`;
-  return [...titled(title, numberTable([callTitle(view, typical), "difference"], rows)), compareButtons(index, typical, context)];
+  const table = rows.length > 0
+    ? numberTable([callTitle(view, typical), "difference"], rows)
+    : make("p", { className: "note" }, "No part differs by 1 % or more.");
+  return [...titled(title, table), compareButtons(index, typical, context)];
 }
 
 /** Two calls, part by part: `chosen` has their rows as `index` and `other`. */
@@ -55,7 +58,7 @@ export function pairDetails({ index, other }, context) {
     if (kind === "busy" && !(Number.isNaN(time) && Number.isNaN(otherTime))) rows.push([head, formatDuration(time), formatDuration(otherTime), formatDifference(otherTime - time)]);
   }
   const table = numberTable(["", callTitle(view, index), callTitle(view, other), "difference"], rows);
-  return { title: "Two calls", nodes: [...bars, table, buttonLine(...callButtons([index, other], context)), make("p", { className: "note" }, "Parts that are equal in both are left out.")] };
+  return { title: "Two calls", nodes: [...bars, table, buttonLine(...callButtons([index, other], context)), make("p", { className: "note" }, "Parts that differ by less than 1 % of the longer call are left out.")] };
 }
 
 /** A piece of a call: what its part means, and what ran meanwhile. */
