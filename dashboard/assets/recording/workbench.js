@@ -13,7 +13,7 @@ const TABS = [
   ["evidence", "Evidence", ["evidence", "symbols", "overlays", "recording", "issues"]],
 ];
 const WIDE = "(min-width: 1800px)";
-const HAS_PANES = "(min-width: 900px) and (min-height: 560px)"; // as in dashboard.css
+const HAS_PANES = "(min-width: 900px) and (min-height: 560px)"; // as in workbench.css
 
 /** Places the sections; returns { arrange(store, page), placeTools() }: the first connects the tabs with the page's state. */
 export function createWorkbench(container, sections) {
