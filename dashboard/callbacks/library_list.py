@@ -14,6 +14,7 @@ from dashboard.library.catalog_orders import BY_APP, NEWEST
 from dashboard.library.library import Library
 from dashboard.pages import library as pages
 from dashboard.pages.components import Node
+from dashboard.pages.library_row import build_row
 
 _LIBRARY, _TABLE, _TAGS = "library", "table", "tags"
 
@@ -87,7 +88,7 @@ def _build_table(
             name = _digest_content("app", app)
             add(name, name, partial(pages.build_app_row, app))
         is_recorded, original = library.is_recorded(recording), originals.get(recording.id, "")
-        row = partial(pages.build_row, recording, request.deleted, is_recorded, original)
+        row = partial(build_row, recording, request.deleted, is_recorded, original)
         add(recording.id, _digest_content(recording, is_recorded, original), row)
     is_filtered = bool(request.search or request.tag)
     state[_TABLE] = _digest_content(

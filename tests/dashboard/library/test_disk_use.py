@@ -31,7 +31,8 @@ from dashboard.jobs.process import ProcessResult
 from dashboard.library.catalog import DiskUse, Recording
 from dashboard.library.library import Library
 from dashboard.library.store import Store
-from dashboard.pages.library import build_row, describe_disk_use
+from dashboard.pages.library import describe_disk_use
+from dashboard.pages.library_row import build_row
 
 RESULTS_BYTES = len(SUMMARY) + 1_000
 

@@ -18,7 +18,8 @@ from dashboard.callbacks import compare as callbacks
 from dashboard.callbacks.library import find_ready_recordings
 from dashboard.errors import Conflict, NotFound
 from dashboard.jobs.queue import JobStatus
-from dashboard.pages import compare, library
+from dashboard.pages import compare
+from dashboard.pages.library_row import build_row
 from dashboard.pages.tray import build_tray
 
 Client = Callable[..., Any]
@@ -202,10 +203,10 @@ def ticks(page: Any) -> list[str]:
 
 def test_recordings_that_are_ready_can_be_ticked() -> None:
     waits, failed = recording(BUSY, state="waiting"), recording(FAILED, state="failed")
-    rows = [library.build_row(entry, False, False) for entry in (BASE, AFTER, waits, failed)]
+    rows = [build_row(entry, False, False) for entry in (BASE, AFTER, waits, failed)]
     assert ticks(rows) == [READY, NEW]
     gone = recording(deleted=datetime(2026, 3, 5, tzinfo=UTC))
-    assert ticks(library.build_row(gone, True, False)) == []
+    assert ticks(build_row(gone, True, False)) == []
 
 
 def test_the_tray_compares_each_with_the_oldest() -> None:

@@ -24,6 +24,7 @@ from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
 from dashboard.pages import library as pages
 from dashboard.pages.engine_bar import count_calls_by_verdict
+from dashboard.pages.library_row import build_row
 from tracekit.report.analysis.json import to_json
 
 pytestmark = pytest.mark.integration
@@ -112,7 +113,7 @@ def test_facts_of_a_real_reading_and_the_mark_of_a_copy(tmp_path: Path) -> None:
         assert first.recorded is not None
         assert first.p50_ns == tracekit.analyze(tracekit.open_trace(FALLBACK)).summary.p50_ns
         assert library.find_originals([first, packed, other]) == {packed.id: first.name}
-        row = pages.build_row(packed, False, False, first.name)
+        row = build_row(packed, False, False, first.name)
         assert "The same recording as “fallback-midway-ios27”" in str(row)
 
 
@@ -130,7 +131,7 @@ def test_a_long_reason_is_shown_on_demand() -> None:
         f"table-{number}" for number in range(60)
     )
     failed = literal(state="failed", message=reason)
-    details = pages.build_row(failed, False, False).children[3].children
+    details = build_row(failed, False, False).children[3].children
     summary, whole = details.children
     assert len(summary.children) < 150
     assert reason.startswith(summary.children.removesuffix(" …"))

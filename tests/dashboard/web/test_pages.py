@@ -15,6 +15,7 @@ from fake_library import READY, recording
 
 from dashboard.library import reading_results
 from dashboard.pages import editor, library, trace
+from dashboard.pages.library_row import build_row
 from tracekit import analyze, open_trace
 
 
@@ -140,7 +141,7 @@ def test_a_recording_without_counters_has_none() -> None:
 
 def test_the_table() -> None:
     table = [
-        library.build_row(each, deleted=False, is_recorded=False)
+        build_row(each, deleted=False, is_recorded=False)
         for each in (
             recording(tags=("slow",), note="see 12"),
             recording("b" * 32, state="reading", stage="opening", progress=None, verdict=""),
@@ -176,16 +177,12 @@ def test_the_table() -> None:
 
 
 def test_names_that_turn_the_line_around_are_spelt_out() -> None:
-    row = library.build_row(
-        recording(name="\u202etxt.exe", tags=("\u2066x",)), deleted=False, is_recorded=False
-    )
+    row = build_row(recording(name="\u202etxt.exe", tags=("\u2066x",)), deleted=False, is_recorded=False)
     assert "\\u202etxt.exe" in text_of(row) and "\\u2066x" in text_of(row)
 
 
 def test_the_deleted_can_be_had_back_and_not_opened() -> None:
-    row = library.build_row(
-        recording(deleted=datetime(2026, 1, 1, tzinfo=UTC)), deleted=True, is_recorded=False
-    )
+    row = build_row(recording(deleted=datetime(2026, 1, 1, tzinfo=UTC)), deleted=True, is_recorded=False)
     assert buttons(row) == ["restore", "purge"]
     assert "href" not in json.dumps(plain(row))
 
@@ -258,9 +255,9 @@ def test_the_address_holds_the_state_of_the_page(query: str, query_: library.Lib
 def test_before_a_recording_is_gone_for_good_the_page_lists_what_goes() -> None:
     deleted = datetime(2026, 1, 1, tzinfo=UTC)
     table = [
-        library.build_row(recording("a" * 32, name="file", deleted=deleted), True, False),
-        library.build_row(recording("b" * 32, name="sent", deleted=deleted, origin="upload"), True, False),
-        library.build_row(recording("c" * 32, name="made", deleted=deleted), True, is_recorded=True),
+        build_row(recording("a" * 32, name="file", deleted=deleted), True, False),
+        build_row(recording("b" * 32, name="sent", deleted=deleted, origin="upload"), True, False),
+        build_row(recording("c" * 32, name="made", deleted=deleted), True, is_recorded=True),
     ]
     losses = re.findall(
         r"The analysis of .file. is|The upload .sent. and|no other copy",
