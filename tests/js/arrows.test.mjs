@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { arrowsNote, arrowsOfCall } from "../../tracekit/report/assets/timeline/arrows.js";
+import { createSource } from "../../tracekit/report/assets/data/source.js";
+import { timelineRows } from "../../tracekit/report/assets/timeline/rows.js";
 import { smallView } from "./small_view.mjs";
 
 const [ANE, CPU] = [0, 2];
@@ -69,4 +71,16 @@ test("what is not drawn is counted", () => {
   assert.match(arrowsNote(view, 1, { hidden: 1, more: 3 }), /^1 arrow not drawn: .*; 3 more arrows not drawn$/);
   view.workers.until_call = 1;
   assert.match(arrowsNote(view, 1, { hidden: 0, more: 0 }), /threads that worked/);
+});
+
+test("the threads that worked for the chosen call are drawn below the calls, and go back", () => {
+  const source = createSource(viewOf());
+  const ids = (state) => timelineRows(source, state).rows.map(({ id }) => id);
+  const before = ids({});
+  assert.ok(before.indexOf("t1") > before.indexOf("threads"));
+  const during = ids({ chosen: { kind: "call", index: 1 } });
+  assert.deepEqual(during.slice(during.indexOf("w0") + 1, during.indexOf("w0") + 3), ["serving", "t1"]);
+  assert.equal(during.filter((id) => id === "t1").length, 1);
+  assert.deepEqual(ids({ chosen: { kind: "call", index: 0 } }), before); // no thread worked for it
+  assert.ok(!ids({ chosen: { kind: "call", index: 1 }, pinned: ["t1"] }).includes("serving"));
 });

@@ -47,6 +47,17 @@ def test_a_call_begins_with_its_budget_and_its_difference_to_the_typical_call(pa
     shown(page, "Call 4 of Segmenter")
 
 
+def test_threads_of_the_chosen_call_are_below_the_calls_while_it_is_chosen(page: Any) -> None:
+    group = page.locator(".timeline-labels .group", has_text="Threads of the chosen call")
+    assert group.count() == 0
+    page.mouse.click(*place(page, "Segmenter", 263))
+    group.wait_for()
+    measured = page.locator(".timeline-labels .group", has_text="Measured")
+    assert group.bounding_box()["y"] < measured.bounding_box()["y"]
+    page.locator("#inspector .close").click()
+    group.wait_for(state="hidden")
+
+
 def test_two_calls_are_shown_side_by_side(page: Any) -> None:
     page.mouse.click(*place(page, "Segmenter", 263))
     shown(page, "Call 4 of Segmenter")

@@ -35,6 +35,11 @@ function placeOfCallLane(view, call) {
   return index < 0 ? null : { lane: laneId("windows", index), row: call };
 }
 
+/** The ids of the lanes of the threads that worked for a call, the first to work first. */
+export function servingLanes(view, call) {
+  return [...new Set(workersOf(view, call).sort((one, two) => one.first - two.first).map(({ lane }) => lane))];
+}
+
 function workersOf({ workers }, call) {
   if (!workers) return [];
   const found = [];

@@ -1,5 +1,6 @@
 // The timeline's rows from top to bottom, with their positions.
 import { callLanes } from "../data/call_lanes.js";
+import { servingLanes } from "./arrows.js";
 import { laneId, orderedLanes, viewLanes } from "./lanes.js";
 import { cleanText, countOf, formatCount } from "../shared/numbers.js";
 
@@ -40,13 +41,19 @@ export function timelineRows(source, chosen = {}) {
     if (key === "threads" && isFoldable) rows.push(...firstThreads(members, allThreads, cursorLane));
     else rows.push(...members);
   };
+  const addServing = () => {
+    const members = lanesOf(serving, "threads");
+    if (members.length > 0) rows.push({ kind: "group", id: "serving", key: "serving", label: "Threads of the chosen call", folded: false, count: members.length, isFoldable: false, detail: "" }, ...members);
+  };
   const pinnedIds = new Set(pinned.filter((id) => lanes.has(id)));
   add("pinned", "Pinned", pinnedIds.size, lanesOf([...pinnedIds], "pinned").map(withGroupName));
   const pinnedRows = rows.length;
+  const serving = chosen.chosen?.kind === "call" ? servingLanes(source.view, chosen.chosen.index).filter((id) => lanes.has(id) && !pinnedIds.has(id)) : [];
   for (const [key, ids] of Object.entries(viewLanes(source.view))) {
-    const unpinned = orderedLanes(ids, order).filter((id) => !pinnedIds.has(id));
+    const unpinned = orderedLanes(ids, order).filter((id) => !pinnedIds.has(id) && !serving.includes(id));
     const count = key === "windows" ? source.view.windows.count : unpinned.length;
     add(key, GROUPS[key], count, lanesOf(unpinned, key));
+    if (key === "windows") addServing();
   }
   if (rows.every(({ kind }) => kind === "notes") && searchText !== "") rows.push({ kind: "none", id: "none", label: "no lane has this in its name" });
   return placed(rows, pinnedRows);

@@ -54,8 +54,8 @@ export function createTimeline(container, source, store, page) {
   let clicked = null; // the last click: { x, y, moment, range }
   const layers = [];
 
-  /** Rows follow the cursor where its lane would be hidden; mostly they stay as they are. */
-  function followCursor() {
+  /** Rows follow the cursor where its lane would be hidden, and the chosen call; mostly they stay as they are. */
+  function followChoice() {
     const { rows, height } = timelineRows(source, store.state);
     const isSame = height === layout.height && rows.length === layout.rows.length && rows.every(({ id }, index) => id === layout.rows[index].id);
     if (!isSame) return arrange();
@@ -188,11 +188,12 @@ export function createTimeline(container, source, store, page) {
   addEventListener("scroll", unpoint, { passive: true });
   new ResizeObserver(oncePerFrame(arrange)).observe(container);
   store.on(["view", "lanes", "scale", "drawnData"], redraw);
+  store.on(["chosen"], followChoice);
   store.on(["range", "chosen"], redrawSelection);
   source.listen(redraw);
   store.on(["closed", "allThreads", "pinned", "order", "shownLanes", "namesWidth", "unfolded", "notes", "drawnLanes"], arrange);
   store.on(["cursor"], ({ cursor }) => {
-    followCursor();
+    followChoice();
     if (cursor?.isSought) labels.reveal(laneId("thread", cursor.lane));
   });
   store.on(["pointed"], () => pointer === null && redrawOverlays());
