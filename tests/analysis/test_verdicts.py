@@ -106,11 +106,12 @@ def test_the_fallback_in_the_middle() -> None:
     )
     assert verdict.why == (
         "ANE busy 3.4 ms of 4.1 ms (measured); ANE 1.4 ms → CPU 0.5 ms (sampled) → ANE 2.0 ms;"
-        f" CPU 2 samples, 2.0 ms host time (execute; {FRAME})"
+        f" CPU 2 samples, 2.0 ms host time (running its code: {FRAME})"
     )
     assert (
         verdict.reason
-        == f"ANE: measured by ane-hw-intervals; CPU: execute; {FRAME}; in the order ANE → CPU → ANE"
+        == f"ANE: measured in the table ane-hw-intervals; CPU: sampled while running its code: {FRAME};"
+        " in the order ANE → CPU → ANE"
     )
 
 
@@ -223,7 +224,7 @@ def test_transitions_of_engines_at_once() -> None:
 
 def test_cycles_are_no_host_time() -> None:
     verdict = verdict_of([share(Engine.CPU, EXECUTE, samples=2)], unit="cycles")
-    assert verdict.why == f"CPU 2 samples, 2,000,000 cycles (execute; {FRAME})"
+    assert verdict.why == f"CPU 2 samples, 2,000,000 cycles (running its code: {FRAME})"
 
 
 def test_a_request_that_core_ml_reported_is_enough() -> None:

@@ -187,15 +187,15 @@ def test_the_first_sentence(recording: Path, sentence: str) -> None:
 def test_the_fallback_for_good_is_measured_on_both_engines() -> None:
     text = words(FALLBACK, "-v")
     assert "ANE busy [1] CPU busy waiting (inferred)" in text
-    assert "a ANE: measured by ane-hw-intervals;" in text
-    assert "b CPU: measured by coreml-os-signpost; execute; BNNSGraphContextExecute_v2" in text
+    assert "a ANE: measured in the table ane-hw-intervals;" in text
+    assert "sampled while running its code: BNNSGraphContextExecute_v2" in text
     assert "2 of 11 Neural Engine intervals (8.3 ms of inference) fit none" in text
 
 
 def test_the_text_lists_hand_offs_and_the_first_call() -> None:
     text = words(PARTITIONED, "--window-signpost", "encode")
     assert "in the order ANE → CPU → ANE" in text
-    assert "measured by ane-hw-intervals-internal" in text
+    assert "measured in the table ane-hw-intervals-internal" in text
     assert "* the first of its model or entry point, which may be cold" in text
     assert "warm p50 warm p90 verdicts" in text
     assert "thermal state nominal, fair from" in text

@@ -93,7 +93,8 @@ def test_a_model_that_is_compiled() -> None:
     finding, text = only(analysis)
     assert (finding.kind, finding.model, finding.lost_ns) == ("compiled-in-run", "Net", 40 * MS)
     assert text.title == "Net was compiled during this recording (at 20.0 ms)."
-    assert text.cost == "That took 40.0 ms. It is not needed again while the result is cached."
+    assert text.whole_cost.startswith("Costs 40.0 ms")
+    assert text.cost == "It is not needed again while the result is cached."
 
 
 def test_a_specialization_of_core_ai_is_a_compile() -> None:
@@ -108,9 +109,7 @@ def test_a_compile_on_stacks_names_no_model() -> None:
     finding, text = only(calls_of([10, 10], more=compiling))
     assert (finding.model, finding.confidence, str(finding.basis)) == ("", "likely", "sampled")
     assert text.title == "A model was compiled during this recording (at 10.0 ms)."
-    assert text.cost == (
-        "That took about 12.0 ms of CPU time in bnns::GraphCompile(bnns::GraphCompileOptions const&)."
-    )
+    assert text.cost == ("The time is CPU time in bnns::GraphCompile(bnns::GraphCompileOptions const&).")
     assert not starts(calls_of([10, 10], more=compiling[:2]))
 
 

@@ -60,7 +60,7 @@ def test_no_model_ran() -> None:
     analysis = analyze(recorded(trace_of([(n, "a", UI) for n in range(30)]), "time-profile"))
     finding, text = finding_of(analysis, "no-model-seen")
     assert kinds(analysis) == ["no-model-seen"]
-    assert (finding.severity, finding.confidence, finding.lost_ns) == ("warning", "certain", None)
+    assert (finding.severity, finding.confidence, finding.lost_ns) == ("info", "certain", None)
     assert text.title == "No model was seen running."
     assert text.detail == (
         "0 of 30 samples are in an ML framework. Not recorded: Core ML, Neural Engine, GPU."

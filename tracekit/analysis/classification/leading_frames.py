@@ -38,7 +38,7 @@ class DecidingFrame:
         return f"{shorten(self.symbol)} in {self.binary or 'an unknown binary'}"
 
     def __str__(self) -> str:
-        return f"{self.place}, rule {self.rule}"
+        return f"{self.place}, by rule {self.rule}"
 
 
 @dataclass(frozen=True, eq=False)

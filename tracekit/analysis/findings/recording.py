@@ -142,7 +142,7 @@ def _make_no_model(calls: Calls) -> Finding[NoModelNumbers]:
     }
     return Finding(
         kind=NO_MODEL_SEEN,
-        severity="warning",
+        severity="info",
         confidence="certain",
         basis=Basis.SAMPLED if samples else Basis.MEASURED,
         numbers=numbers,

@@ -100,7 +100,7 @@ def describe_finding(analysis: Analysis, number: int, extent: Extent) -> Finding
     info = analysis.trace.info
     text = finding_text(finding, replace(info, name=extent.recording or info.name))
     headline = "" if extent.is_verbose else wording.headline(analysis.answer)
-    is_short = finding.severity == "info" and not extent.is_verbose
+    is_short = finding.severity == "info" and finding.kind.about == "calls" and not extent.is_verbose
     numbers = "" if text.cost in headline else text.cost
     cost = " ".join(filter(None, (text.lost, numbers)))
     basis, detail = ("", "") if is_short else (text.basis, text.detail)
@@ -126,8 +126,8 @@ def _build_stacks(analysis: Analysis, extent: Extent, _notes: Footnotes) -> Sect
 def _describe_stack(stack: HeavyStack, unit: str) -> Stack:
     weight = format_rounded(stack.weight) if unit == "ns" else f"{stack.weight:,.0f} {unit}"
     parts = ["" if unit == "samples" else weight, plural(stack.samples, "sample"), stack.phase or ""]
-    rule = f"; rule {stack.rule}" if stack.rule else ""
-    text = f"{', '.join(filter(None, parts))}{rule}"
+    parts.append(f"by rule {stack.rule}" if stack.rule else "")
+    text = ", ".join(filter(None, parts))
     return Stack(stack.engine, text, stack.frames, stack.deciding, stack.above, stack.below)
 
 

@@ -11,7 +11,7 @@ from tracekit.analysis.engines.codes import BASES
 from tracekit.analysis.engines.transitions import POSITIONS, Transitions
 from tracekit.analysis.verdicts import EngineWork, VerdictBlock, decode_phases
 from tracekit.model.schemas import MPS_INTERVALS
-from tracekit.model.vocabulary import ENGINES, Basis, Engine
+from tracekit.model.vocabulary import ENGINES, Basis, Engine, Phase
 from tracekit.report.wording.texts import (
     Texts,
     first_of,
@@ -23,7 +23,7 @@ from tracekit.report.wording.texts import (
     texts_of,
     where,
 )
-from tracekit.text import format_ms_or_us, format_weight, plural
+from tracekit.text import format_ms_or_us, format_weight, join_words, plural
 
 _MOST_NAMED = 4
 _PLACES = (
@@ -36,6 +36,15 @@ _PLACES = (
     None,
 )
 """By ``POSITIONS``; the last has a number."""
+_DOING = {
+    Phase.EXECUTE: "running its code",
+    Phase.DISPATCH: "submitting work",
+    Phase.WAIT: "waiting for it",
+    Phase.COPY: "copying data",
+    Phase.COMPILE: "compiling",
+    Phase.LOAD: "loading",
+    Phase.IDLE: "parked",
+}
 _requests = partial(plural, noun="request")
 _samples = partial(plural, noun="sample")
 
@@ -188,18 +197,19 @@ def format_transitions(transitions: Transitions) -> Texts:
 def _explain_engine(work: EngineWork, block: VerdictBlock) -> Texts:
     """Return what shows an engine, without numbers."""
     parts = [
-        where(work.busy_ns > 0, f"measured by {work.table}"),
+        where(work.busy_ns > 0, f"measured in the table {work.table}"),
         where(work.requested_ns > 0, "a request that Core ML reported"),
         where(work.logged > 0, "requests in the log"),
-        where(work.samples > 0, _describe_phases_and_frame(work, block)),
+        where(work.samples > 0, joined("sampled while ", _describe_phases_and_frame(work, block))),
     ]
     return joined(f"{work.engine}: ", listed(parts, "; "))
 
 
 def _describe_phases_and_frame(work: EngineWork, block: VerdictBlock) -> Texts:
-    phases = spelled(work.phases, lambda order: ", ".join(decode_phases(order)))
-    frame = spelled(work.frame, lambda code: str(block.frames[code]) if code >= 0 else "")
-    return joined(phases, "; ", frame)
+    """Return ``submitting work and waiting for it: BNNSFilterApply in libBNNS.dylib, by rule …``."""
+    doing = spelled(work.phases, lambda order: join_words([_DOING[phase] for phase in decode_phases(order)]))
+    frame = spelled(work.frame, lambda code: f": {block.frames[code]}" if code >= 0 else "")
+    return joined(doing, frame)
 
 
 def _describe_failures(block: VerdictBlock) -> list[Texts]:

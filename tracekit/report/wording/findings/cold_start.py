@@ -49,16 +49,14 @@ def _explain(finding: Finding[ColdNumbers]) -> str:
 
 
 def _write_compiled(finding: Finding[CompileNumbers]) -> Sentences:
-    numbers = finding.numbers
-    name = format_model_name(finding.model, True) if numbers["is_named"] else "A model"
+    name = format_model_name(finding.model, True) if finding.numbers["is_named"] else "A model"
     moment = f" (at {format_duration(finding.start_ns)})" if finding.start_ns else ""
     title = f"{name} was compiled during this recording{moment}."
-    length = format_duration(numbers["compile_ns"])
     if finding.basis is Basis.MEASURED:
-        return Sentences(title, f"That took {length}. It is not needed again while the result is cached.")
+        return Sentences(title, "It is not needed again while the result is cached.")
     frame = next((entry.detail for entry in finding.support if entry.kind == "frame"), "")
     where = f" in {clip(printable(frame), _SYMBOL_WIDTH)}" if frame else ""
-    return Sentences(title, f"That took about {length} of CPU time{where}.")
+    return Sentences(title, f"The time is CPU time{where}.")
 
 
 def _write_loaded_again(finding: Finding[RepeatNumbers]) -> Sentences:
