@@ -19,6 +19,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 TREE = (
     "pyproject.toml",
+    "setup.py",
+    "docs",
     "MANIFEST.in",
     "README.md",
     "LICENSE",
@@ -105,6 +107,21 @@ def test_the_compiled_scanner(wheel: zipfile.ZipFile) -> None:
         name.startswith("tracekit/parsers/xml/_scanner.") and name.endswith((".so", ".pyd"))
         for name in wheel.namelist()
     )
+
+
+def test_an_installed_package_explains_findings(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    wheel.extractall(tmp_path)
+    code = "import tracekit.cli; tracekit.cli.main(['explain', 'fell-back'])"
+    printed = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "The model ran on an engine, left it, and did not come back in this recording." in printed
+    assert (tmp_path / "tracekit/report/findings.md").read_text() == (ROOT / "docs/findings.md").read_text()
 
 
 def test_without_a_compiler_there_is_a_wheel_all_the_same(tree: Path, tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_the_page_begins_with_the_findings() -> None:
         "Measured: 6 rows of ane-hw-intervals",
         COMMAND,
         "Nothing was recorded just then that could explain it: no load or compile, thermal change or failed request.",
-        "docs/findings.md#fell-back",
+        "tracekit explain fell-back",
     ):
         assert part in section
 

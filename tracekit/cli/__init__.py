@@ -37,6 +37,7 @@ _COMMANDS = (
     "check",
     "pack",
     "doctor",
+    "explain",
     "export",
     "fleet",
     "lldb",

@@ -100,13 +100,13 @@ def describe_finding(analysis: Analysis, number: int, extent: Extent) -> Finding
     info = analysis.trace.info
     text = finding_text(finding, replace(info, name=extent.recording or info.name))
     headline = "" if extent.is_verbose else wording.headline(analysis.answer)
-    is_short = finding.severity == "info" and finding.kind.about == "calls" and not extent.is_verbose
+    is_short = finding.severity == "info" and finding.kind.about != "recording" and not extent.is_verbose
     numbers = "" if text.cost in headline else text.cost
     cost = " ".join(filter(None, (text.lost, numbers)))
     basis, detail = ("", "") if is_short else (text.basis, text.detail)
     steps = text.next_steps[:1] if is_short else text.next_steps
     return FindingEntry(
-        text.title, finding.severity, cost, basis, detail, steps, finding.kind, text.link, number
+        text.title, finding.severity, cost, basis, detail, steps, finding.kind, text.explanation, number
     )
 
 

@@ -72,7 +72,7 @@ def _document(finding: Finding[Any], info: TraceInfo) -> dict[str, Any]:
         "detail": text.detail or None,
         "known_by": text.basis or None,
         "next": [{"text": step.text, "command": step.command or None} for step in text.next_steps],
-        "documentation": text.link,
+        "documentation": text.explanation,
     }
 
 

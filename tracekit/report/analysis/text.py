@@ -54,4 +54,5 @@ def _describe_verbose(analysis: Analysis) -> str:
         "what each table shows",
         "the recording in full",
     ]
-    return f"-v adds {', '.join(part for part in parts if part)}."
+    adds = f"-v adds {', '.join(part for part in parts if part)}."
+    return f"{adds} tracekit explain NAME explains a finding or an issue." if analysis.findings else adds

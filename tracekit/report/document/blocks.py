@@ -196,7 +196,7 @@ class FindingEntry:
     detail: str = ""
     next_steps: tuple[NextStep, ...] = ()
     kind: str = ""
-    link: str = ""
+    explanation: str = ""
     number: int | None = None
     change: str = ""
     """What became of it between two recordings: appeared, vanished, …"""

@@ -215,8 +215,8 @@ def _print_finding(entry: FindingEntry) -> Html:
     folded = [
         tag("p", entry.detail) if entry.detail else None,
         *steps[1:],
-        tag("p", tag("code", entry.kind), f": what it means and what it does not prove is in {entry.link}.")
-        if entry.link
+        tag("p", "What it means, and what it does not prove: ", tag("code", entry.explanation))
+        if entry.explanation
         else None,
     ]
     parts = [cost, basis, *steps[:1]]

@@ -33,7 +33,6 @@ from tracekit.text import clip, plural, printable
 
 _SYMBOL_WIDTH = 60
 _MOST_SUPPORT = 4
-DOCUMENTATION = "docs/findings.md"
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,8 @@ class FindingText:
     """A finding in words: ``title`` is one sentence, ``cost`` the numbers, ``detail`` what else is known.
 
     ``lost`` is the time lost in the same phrase for all kinds, or why it is not known.
-    ``basis`` says how it is known; ``next_steps`` have a command each where there is one. ``link`` is the
-    place of its kind in the documentation.
+    ``basis`` says how it is known; ``next_steps`` have a command each where there is one. ``explanation``
+    is the command that prints the documentation of its kind.
     """
 
     title: str
@@ -51,7 +50,7 @@ class FindingText:
     detail: str
     basis: str
     next_steps: tuple[NextStep, ...]
-    link: str
+    explanation: str
 
     @property
     def whole_cost(self) -> str:
@@ -98,7 +97,7 @@ def finding_text(finding: Finding[Any], info: TraceInfo) -> FindingText:
         sentences.detail,
         _write_basis(finding),
         tuple(next_steps(finding.actions, info)),
-        f"{DOCUMENTATION}#{finding.kind}",
+        f"tracekit explain {finding.kind}",
     )
 
 
