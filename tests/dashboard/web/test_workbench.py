@@ -94,7 +94,7 @@ def test_the_calls_of_a_selection_are_listed_and_all_of_them_on_request(bench: A
     assert rows.count() == 6
     bench.get_by_label("List all calls").check()
     assert rows.count() == 12
-    assert "a ANE: measured by" in bench.locator("#windows-live .call-reasons").inner_text()
+    assert "a ANE: measured in the table" in bench.locator("#windows-live .call-reasons").inner_text()
     assert bench.locator("#windows-live .table-scroll").evaluate("box => box.scrollWidth <= box.clientWidth")
     bench.get_by_role("button", name="Clear selection").click()
     assert rows.count() == 12
