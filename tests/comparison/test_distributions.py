@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tracekit.comparison.distributions import (
+from tracekit.comparison.estimates import estimate_between_runs
+from tracekit.comparison.functions import find_discoveries
+from tracekit.comparison.shares import compute_wilson_interval
+from tracekit.statistics.distributions import (
     binomial_at_most,
     incomplete_beta,
     normal_quantile,
     t_quantile,
     t_upper_tail,
 )
-from tracekit.comparison.estimates import estimate_between_runs
-from tracekit.comparison.functions import find_discoveries
-from tracekit.comparison.shares import compute_wilson_interval
 
 DEGREES = [1, 1.7, 2, 3.4, 8, 12.9, 100, 1e7]
 

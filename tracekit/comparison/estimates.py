@@ -26,7 +26,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from tracekit.comparison.bootstrap import FloatArray
-from tracekit.comparison.distributions import t_quantile, t_upper_tail
+from tracekit.statistics.distributions import t_quantile, t_upper_tail
 
 Scale: TypeAlias = Literal["log", "linear"]
 Tested: TypeAlias = Literal["between runs", "given noise", "within these recordings"]

@@ -11,12 +11,12 @@ import pandas as pd
 
 from tracekit.analysis.classification.frame_names import has_symbol
 from tracekit.analysis.classification.sample_labels import find_deciding_frames
-from tracekit.comparison.distributions import t_upper_tail
 from tracekit.comparison.estimates import SPREADS_ALIKE
 from tracekit.comparison.observations import FloatArray, Observations
 from tracekit.model.columns import IntArray
 from tracekit.model.trace import WeightUnit
 from tracekit.model.vocabulary import ENGINES
+from tracekit.statistics.distributions import t_upper_tail
 
 MOST_FUNCTIONS = 20
 """The number of largest differences that are listed without being shown to be more than chance."""

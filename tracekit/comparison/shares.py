@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracekit.comparison.bootstrap import FloatArray, compute_block_length
-from tracekit.comparison.distributions import normal_quantile, t_quantile
 from tracekit.comparison.estimates import LEVEL, Estimate
+from tracekit.statistics.distributions import normal_quantile, t_quantile
 
 
 def compute_wilson_interval(share: float, count: float, level: float = LEVEL) -> tuple[float, float]:

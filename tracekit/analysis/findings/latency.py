@@ -18,6 +18,7 @@ from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.coincidences import Change, list_changes
 from tracekit.analysis.findings.finding import Finding, Support
+from tracekit.analysis.findings.group_parts import PartDifference, find_different_parts
 from tracekit.analysis.findings.instruments import record
 from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.lengths import hold_length
@@ -60,7 +61,10 @@ class DriftNumbers(TypedDict):
 
 
 class GroupNumbers(TypedDict):
-    """Two groups of lengths, what they differ by, and the call since which there is one of them only."""
+    """Two groups of lengths, what they differ by, and the call since which there is one of them only.
+
+    ``parts`` are the parts of a call's time that differ by more than chance.
+    """
 
     short: int
     long: int
@@ -71,6 +75,7 @@ class GroupNumbers(TypedDict):
     step: int | None
     step_ns: int | None
     is_longer_since: bool
+    parts: tuple[PartDifference, ...]
     coinciding: tuple[Change, ...]
     is_named: bool
 
@@ -252,6 +257,7 @@ def _find_two_groups(calls: Calls, series: _Series) -> Finding[GroupNumbers] | N
         return None  # other calls at the same time explain it, which is a finding of its own kind
     switches = np.flatnonzero(np.diff(is_long))
     is_step = len(switches) == 1
+    sums = calls.analysis.budget.sums
     step = series.rows[int(switches[0]) + 1] if is_step else None
     return Finding(
         kind=TWO_POPULATIONS,
@@ -269,6 +275,7 @@ def _find_two_groups(calls: Calls, series: _Series) -> Finding[GroupNumbers] | N
             step=None if step is None else int(np.searchsorted(series.model.rows, step)),
             step_ns=None if step is None else int(calls.starts[step]),
             is_longer_since=bool(is_long[-1]),
+            parts=find_different_parts(is_long, sums.parts, sums.by_part[series.rows]),
             coinciding=()
             if step is None
             else list_changes(

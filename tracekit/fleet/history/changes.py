@@ -14,7 +14,6 @@ from statistics import NormalDist
 
 import numpy as np
 
-from tracekit.comparison.distributions import t_quantile
 from tracekit.fleet.history.bands import Bands
 from tracekit.fleet.history.levels import (
     TWO_OF_TWO,
@@ -26,6 +25,7 @@ from tracekit.fleet.history.levels import (
     compute_row_medians,
 )
 from tracekit.fleet.history.series import UNKNOWN_SHARE, USED, History
+from tracekit.statistics.distributions import t_quantile
 
 MIN_LENGTH_CHANGE, MIN_SHARE_CHANGE = 0.02, 0.05
 """The smallest changes of interest: of lengths as a fraction, of shares of calls as points."""

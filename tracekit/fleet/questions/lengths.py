@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tracekit.comparison.distributions import t_quantile
 from tracekit.fleet.questions.question import (
     BUILD,
     MODEL,
@@ -13,6 +12,7 @@ from tracekit.fleet.questions.question import (
     WHERE,
     declare_question,
 )
+from tracekit.statistics.distributions import t_quantile
 
 _MOST_DEGREES = 100
 _STUDENT = ", ".join(f"({df}, {t_quantile(0.975, df):.6f})" for df in range(1, _MOST_DEGREES + 1))

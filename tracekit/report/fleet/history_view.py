@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from tracekit.comparison.distributions import t_quantile
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.history.accepted import Accepted, read_accepted
 from tracekit.fleet.history.changes import Changes, SeriesChange, find_changes
@@ -27,6 +26,7 @@ from tracekit.report.fleet.changes import (
     power_text,
     settling_command,
 )
+from tracekit.statistics.distributions import t_quantile
 from tracekit.text import format_percent, plural, printable
 
 _SHOWN_METRICS = tuple(metric for metric in METRICS if metric != "mean")

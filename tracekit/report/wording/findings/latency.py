@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.findings.group_parts import PartDifference
 from tracekit.analysis.findings.latency import (
     LATENCY_DRIFT,
     LATENCY_OUTLIERS,
@@ -13,12 +16,16 @@ from tracekit.analysis.findings.latency import (
     GroupNumbers,
     OutlierNumbers,
 )
+from tracekit.report.wording.budget import PART_WORDS
 from tracekit.report.wording.findings.coincidences import join_changes, write_coincidences
 from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
 from tracekit.report.wording.names import format_name_inside, format_ordinal
 from tracekit.text import clip, format_duration, plural, printable
 
 _NAME_WIDTH = 40
+_PART_NAMES = {part: words.name for part, words in PART_WORDS.items()} | {
+    BudgetPart.UNKNOWN: "time that the recording does not show"
+}
 
 
 def _write_outliers(finding: Finding[OutlierNumbers]) -> Sentences:
@@ -79,7 +86,19 @@ def _write_populations(finding: Finding[GroupNumbers]) -> Sentences:
         f" {format_duration(numbers['short_ns'])}, {numbers['long']:,} of about"
         f" {format_duration(numbers['long_ns'])}."
     )
-    return Sentences(title, detail=" ".join(_list_differences(finding)))
+    parts = _write_parts(numbers["parts"])
+    return Sentences(title, detail=" ".join((*parts, *_list_differences(finding))))
+
+
+def _write_parts(parts: tuple[PartDifference, ...]) -> Iterator[str]:
+    """Yield the sentence about the parts of a call's time in which two groups differ, if any does."""
+    changes = [
+        f"{_PART_NAMES[part.part]} {'+' if part.difference_ns > 0 else '-'}"
+        f"{format_duration(abs(part.difference_ns))} (±{format_duration(part.error_ns)})"
+        for part in parts
+    ]
+    if changes:
+        yield f"On average, a call of the longer group has: {', '.join(changes)}."
 
 
 def _list_differences(finding: Finding[GroupNumbers]) -> list[str]:

@@ -1,0 +1,1 @@
+"""Distributions that tests of any room rest on."""
