@@ -38,7 +38,7 @@ def test_a_recording_and_itself() -> None:
     result = run(FALLBACK, FALLBACK)
     assert result.exit_code == 0
     assert result.stdout.startswith(
-        "= No change. In these recordings SpeechEncoder p50 is the same: 25.900 ms. Every engine has the same\n"
+        "? No change in these recordings. In these recordings SpeechEncoder p50 is the same: 25.900 ms. Every\n"
     )
     assert "  No function differs.\n" in result.stdout
     assert "one run per side" in result.stdout

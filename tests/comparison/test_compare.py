@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from compare_support import LENGTHS, numbers, recorded, row, several
@@ -10,6 +12,7 @@ from tracekit import compare
 from tracekit.errors import UsageError
 from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.comparison.headline import sentence
+from tracekit.report.comparison.wording import usual_span
 
 pytestmark = pytest.mark.integration
 
@@ -38,8 +41,31 @@ def test_one_run_per_side_is_about_these_recordings_and_nothing_else() -> None:
     assert sentence(comparison).startswith(
         "In these recordings NEW is slower: Net p50 16.0 ms against 11.0 ms (+45 %), p90 +38.5 %, mean +43.5 %."
     )
-    assert "One run per side does not show how much runs of the same program differ." in sentence(comparison)
+    assert (
+        "One run per side does not show how much runs of the same program differ. If they differ by 2 %, Net p50"
+        " changed by +"
+    ) in sentence(comparison)
+    assert "Record five of each in turn to decide (record --interleave)." in sentence(comparison)
     assert "one-run" in [caution.code for caution in comparison.cautions]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "low", "high", "span"),
+    [
+        # Calls that do not vary: ± 1.96 × 2 % × √2 of the logarithm.
+        (0.5, 0.5, 0.5, "+41.9 … +58.6 %"),
+        (0.0, -0.02, 0.02, "-5.7 … +6.1 %"),
+        (0.0, -1.0, 2.0, ""),
+        (0.0, None, None, ""),
+    ],
+)
+def test_the_interval_that_a_spread_of_2_percent_gives(
+    ratio: float, low: float | None, high: float | None, span: str
+) -> None:
+    compared = row(compare([recorded(LENGTHS)], [recorded([length + 5 for length in LENGTHS])]), "p50")
+    base, new = replace(compared.base, value=10.0), replace(compared.new, value=10 * (1 + ratio))
+    given = replace(compared, base=base, new=new, difference=10 * ratio, relative_low=low, relative_high=high)
+    assert usual_span(given) == span
 
 
 def test_several_runs_are_tested_between_runs() -> None:

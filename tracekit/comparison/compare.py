@@ -31,6 +31,7 @@ from tracekit.comparison.result import (
 )
 from tracekit.comparison.run_metrics import iter_preparation_rows
 from tracekit.comparison.samples import sample_shares
+from tracekit.comparison.turns import compare_recording_times
 from tracekit.errors import UsageError
 
 _ABOUT_CALLS = ("one-run", "two-runs", "given-noise", "noise-recordings")
@@ -92,6 +93,7 @@ def compare(
                 # Those are about how much calls vary.
                 if not without_times or not caution.code.startswith(_ABOUT_CALLS)
             ),
+            *compare_recording_times(*sides[:2]),
             *compare_verdict_bases(*sides[:2]),
         ),
         groups=groups,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,12 +11,14 @@ import numpy as np
 from tracekit.analysis.findings.find import MORE_FINDINGS
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.kind import Kind
+from tracekit.comparison.finding_tests import mark_different
 from tracekit.comparison.findings_shown import explain_unseen
 from tracekit.comparison.observations import Observations
 from tracekit.comparison.result import FindingChange, FindingSide, FindingTrend
 from tracekit.model.columns import BoolArray
 
 _Runs = Sequence[Observations]
+_ALPHA = 0.05
 _LARGER = 1.1
 """Each run of a side must have lost so many times what any run of the opposite side lost."""
 _ORDER: tuple[FindingTrend, ...] = (
@@ -23,6 +26,7 @@ _ORDER: tuple[FindingTrend, ...] = (
     "grew",
     "vanished",
     "shrank",
+    "on one side",
     "on both sides",
     "not comparable",
 )
@@ -32,12 +36,15 @@ _SEVERITIES = ("error", "warning", "info")
 def compare_findings(base: _Runs, new: _Runs) -> tuple[FindingChange, ...]:
     """Return the findings of both sides, what appeared first; those about a recording itself are none.
 
-    A finding that one side lacks has appeared or vanished only if each run of that side could show it.
+    A finding has appeared or vanished only if the runs that have it differ by more than chance
+    (``mark_different``), and each run of the side with fewer of them could show it.
     """
     found = [_group_by_kind(side) for side in (base, new)]
+    kinds = list(dict.fromkeys([*found[1], *found[0]]))
+    sides = [_summarize_sides(kind, model, (base, new), found) for kind, model in kinds]
     changes = [
-        _compare_finding(kind, model, (base, new), found)
-        for kind, model in dict.fromkeys([*found[1], *found[0]])
+        _describe_change(kind, model, _choose_trend(*pair, is_different), pair, (base, new), found)
+        for (kind, model), pair, is_different in zip(kinds, sides, mark_different(sides), strict=True)
     ]
     return tuple(sorted(changes, key=_rank))
 
@@ -55,16 +62,29 @@ def _group_by_kind(side: _Runs) -> _Found:
     return found
 
 
-def _compare_finding(
+def _summarize_sides(
     kind: Kind[Any], model: str, sides: tuple[_Runs, _Runs], found: Sequence[_Found]
-) -> FindingChange:
-    of_sides = [each.get((kind, model), {}) for each in found]
+) -> tuple[FindingSide, FindingSide]:
     base, new = (
-        _summarize_side(kind, model, runs, of_runs) for runs, of_runs in zip(sides, of_sides, strict=True)
+        _summarize_side(kind, model, runs, of_side.get((kind, model), {}))
+        for runs, of_side in zip(sides, found, strict=True)
     )
-    number, findings = next(iter((of_sides[1] or of_sides[0]).items()))
-    recording = (sides[1] if of_sides[1] else sides[0])[number].analysis.trace.info
-    return FindingChange(kind, model, _choose_trend(base, new), base, new, findings[0], recording)
+    return base, new
+
+
+def _describe_change(
+    kind: Kind[Any],
+    model: str,
+    trend: FindingTrend,
+    pair: tuple[FindingSide, FindingSide],
+    sides: tuple[_Runs, _Runs],
+    found: Sequence[_Found],
+) -> FindingChange:
+    """Return the change with a finding of the side that it is about: the one that has it in more runs."""
+    base, new = pair
+    side = 0 if trend == "vanished" or not new.found else 1
+    number, findings = next(iter(found[side][kind, model].items()))
+    return FindingChange(kind, model, trend, base, new, findings[0], sides[side][number].analysis.trace.info)
 
 
 def _summarize_side(
@@ -110,12 +130,19 @@ def _compute_loss(run: Observations, model: str, findings: Sequence[Finding[Any]
     return sum(losses) / calls if len(losses) == len(findings) and calls else None
 
 
-def _choose_trend(base: FindingSide, new: FindingSide) -> FindingTrend:
+def _choose_trend(base: FindingSide, new: FindingSide, is_different: bool) -> FindingTrend:
+    fewer = base if base.found * new.runs < new.found * base.runs else new
+    if fewer.unseen and (is_different or not fewer.found):
+        return "not comparable"
+    if is_different:
+        return "vanished" if fewer is new else "appeared"
     if not base.found or not new.found:
-        if (base if not base.found else new).unseen:
-            return "not comparable"
-        return "vanished" if base.found else "appeared"
+        return "on one side"
     if base.lost_ns and new.lost_ns and base.found == base.runs and new.found == new.runs:
+        # All runs of one side are above all of the other by chance in two of these many orders.
+        orders = math.comb(base.runs + new.runs, base.runs)
+        if orders * _ALPHA < 2:
+            return "on both sides"
         if min(new.lost_ns) > _LARGER * max(base.lost_ns):
             return "grew"
         if min(base.lost_ns) > _LARGER * max(new.lost_ns):
@@ -123,10 +150,11 @@ def _choose_trend(base: FindingSide, new: FindingSide) -> FindingTrend:
     return "on both sides"
 
 
-def _rank(change: FindingChange) -> tuple[int, int, float, str, str]:
+def _rank(change: FindingChange) -> tuple[int, bool, int, float, str, str]:
     side = change.new if change.new.found else change.base
     return (
         _ORDER.index(change.change),
+        not change.new.found,
         _SEVERITIES.index(change.finding.severity),
         -max(side.lost_ns, default=0.0),
         change.kind,

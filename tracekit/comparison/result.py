@@ -34,7 +34,9 @@ Judgement: TypeAlias = Literal[
 ]
 GroupKind: TypeAlias = Literal["all", "kind", "model"]
 Change: TypeAlias = Literal["appeared", "vanished", "grew", "shrank"]
-FindingTrend: TypeAlias = Literal["appeared", "vanished", "grew", "shrank", "on both sides", "not comparable"]
+FindingTrend: TypeAlias = Literal[
+    "appeared", "vanished", "grew", "shrank", "on one side", "on both sides", "not comparable"
+]
 
 
 MIN_CHANGE = 0.01
@@ -225,8 +227,9 @@ class FindingSide:
 class FindingChange:
     """A finding, by kind and model, on both sides; ``finding`` is one of NEW's, else of BASE's.
 
-    It grew where each run of NEW lost more time per call than any run of BASE. ``recording`` is the one
-    that has ``finding``.
+    It appeared or vanished where an exact test of the runs that have it shows that; otherwise it is "on one
+    side", or "on both sides". It grew where each run of NEW lost more time per call than any run of BASE, and
+    the runs are too many for chance. ``recording`` is the one that has ``finding``.
     """
 
     kind: Kind[Any]

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from tracekit.comparison.cautions import MIXED_WINDOWS, REPEATED
 from tracekit.comparison.result import Caution
+from tracekit.comparison.turns import NOT_IN_TURN
+from tracekit.text import plural
 
 _FIELDS = {
     "device": "devices",
@@ -42,6 +44,15 @@ def _repeated(facts: Mapping[str, object]) -> str:
     )
 
 
+def _not_in_turn(facts: Mapping[str, object]) -> str:
+    hours = float(str(facts["gap_s"])) / 3600
+    gap = plural(round(hours), "hour") if hours >= 1.5 else plural(max(1, round(60 * hours)), "minute")
+    return (
+        f"the sides were recorded {gap} apart, one after the other, {facts['first']} first: what else changed"
+        " in between may explain a difference; record BASE and NEW in turn (record --interleave)"
+    )
+
+
 def _of_builds(builds: object) -> str:
     """Return ``of 3 builds, …`` for recordings in groups: one build may be faster than another."""
     if not builds:
@@ -62,6 +73,7 @@ _SENTENCES: dict[str, Callable[[Mapping[str, object]], str]] = {
         " compare the models and kinds that both have"
     ),
     REPEATED: _repeated,
+    NOT_IN_TURN: _not_in_turn,
     "hot": lambda facts: (
         f"the thermal state was {_listed(facts['states'])} while recording, which slows the device down"
     ),

@@ -55,7 +55,7 @@ def decide_outcome(comparison: Comparison) -> Outcome:
     length = _join_outcomes([decide_length(row, comparison.min_change) for row in rows])
     if length not in ("same", "not shown"):
         return length
-    trends = {change.change for change in comparison.findings if is_decisive(change)}
+    trends = {change.change for change in comparison.findings if is_grave(change)}
     if list_changed_shares(comparison) or list_changed_energy(comparison) or len(trends) > 1:
         return "changed"
     if "appeared" in trends:
@@ -64,15 +64,21 @@ def decide_outcome(comparison: Comparison) -> Outcome:
         return "better" if _keeps_engines(comparison) else "changed"
     if any(list_changed_parts(model, comparison.min_change) for model in comparison.parts):
         return "changed"
-    is_same = length == "same" and not find_incomparable_shares(comparison.first_sentence.engines)
-    return "same" if is_same else "not shown"
+    is_open = find_incomparable_shares(comparison.first_sentence.engines) or any(
+        map(is_one_sided, comparison.findings)
+    )
+    return "same" if length == "same" and not is_open else "not shown"
 
 
 def describe_outcome(comparison: Comparison) -> tuple[str, str]:
-    """Return the sign and the words of the outcome: ``▲``, ``Slower in these recordings``."""
+    """Return the sign and the words of the outcome: ``▲``, ``Slower``.
+
+    One run per side leaves open how runs differ: ``?``, ``Slower in these recordings``.
+    """
     outcome = decide_outcome(comparison)
-    is_here = outcome not in ("same", "not shown") and one_run_per_side(comparison)
-    return SIGN[outcome], f"{_WORDS[outcome]}{' in these recordings' if is_here else ''}"
+    if outcome != "not shown" and one_run_per_side(comparison):
+        return "?", f"{_WORDS[outcome]} in these recordings"
+    return SIGN[outcome], _WORDS[outcome]
 
 
 # Lengths ---------------------------------------------------------------------------------------------------
@@ -155,14 +161,13 @@ def find_incomparable_shares(shares: Sequence[Difference]) -> list[Difference]:
 
 
 def is_grave(change: FindingChange) -> bool:
-    """Return whether a finding that appeared or vanished belongs into the first sentences."""
+    """Return whether a finding is shown to have appeared or vanished, and is for the first sentences."""
     return change.change in ("appeared", "vanished") and change.finding.severity != "info"
 
 
-def is_decisive(change: FindingChange) -> bool:
-    """Return whether all runs of one side have a grave finding and none of the opposite side has it."""
-    side = change.new if change.change == "appeared" else change.base
-    return is_grave(change) and side.found == side.runs
+def is_one_sided(change: FindingChange) -> bool:
+    """Return whether a finding of one side alone, not shown to differ, belongs into the first sentences."""
+    return change.change == "on one side" and change.finding.severity != "info"
 
 
 def is_better(comparison: Comparison) -> bool:

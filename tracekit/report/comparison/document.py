@@ -87,7 +87,7 @@ def _list_findings(comparison: Comparison) -> tuple[Block, ...]:
 
 
 def _describe_finding(text: FindingChangeText) -> FindingEntry:
-    is_new = text.change in ("appeared", "grew")
+    is_new = text.change in ("appeared", "grew", "on one side")
     steps = text.next_steps if is_new else ()
     cost = text.cost if is_new else ""
     return FindingEntry(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tracekit.comparison.result import Comparison, FindingChange, FindingSide, FindingTrend
 from tracekit.model.trace import Severity
-from tracekit.report.comparison.decision import is_better, is_grave
+from tracekit.report.comparison.decision import is_better, is_grave, is_one_sided
 from tracekit.report.wording.findings import NextStep, finding_text
 from tracekit.text import format_duration, plural
 
@@ -15,6 +15,7 @@ SIGN: dict[FindingTrend, str] = {
     "vanished": "-",
     "grew": "▲",
     "shrank": "▼",
+    "on one side": "?",
     "on both sides": "=",
     "not comparable": "?",
 }
@@ -23,6 +24,7 @@ WORD: dict[FindingTrend, str] = {
     "vanished": "gone",
     "grew": "costs more",
     "shrank": "costs less",
+    "on one side": "not shown to differ",
     "on both sides": "on both sides",
     "not comparable": "not comparable",
 }
@@ -51,18 +53,25 @@ def finding_changes(comparison: Comparison) -> tuple[list[FindingChangeText], in
 
 
 def findings_sentence(comparison: Comparison) -> str:
-    """Return what appeared and vanished, for the first sentences; "" where nothing grave did."""
-    grave = [change for change in comparison.findings if is_grave(change)]
+    """Return what appeared, vanished, or was seen on one side, for the first sentences; "" without any."""
+    grave = [change for change in comparison.findings if is_grave(change) or is_one_sided(change)]
     parts = [_sentence(change, is_better(comparison)) for change in grave[:_MOST_IN_SENTENCE]]
     if left_out := len(grave) - len(parts):
-        parts.append(f"{plural(left_out, 'more finding')} appeared or vanished.")
+        parts.append(f"{plural(left_out, 'more finding')} not on both sides.")
     return " ".join(parts)
 
 
 def _sentence(change: FindingChange, is_good: bool) -> str:
-    """Return ``New finding (fell-back in 3 of 3 runs of NEW, in 0 of 3 runs of BASE): Net left …``."""
+    """Return ``New finding (fell-back in 3 of 3 runs of NEW, in 0 of 3 runs of BASE): Net left …``.
+
+    What the runs do not show to differ begins with ``Seen on one side, as chance can do``.
+    """
     title = finding_text(change.finding, change.recording).title
     begin, names, sides = "New finding", ("NEW", "BASE"), (change.new, change.base)
+    if change.change == "on one side":
+        begin = "Seen on one side, as chance can do"
+        if not change.new.found:
+            names, sides = ("BASE", "NEW"), (change.base, change.new)
     if change.change == "vanished":
         begin, names, sides = (
             "Gone, which is better" if is_good else "Gone",

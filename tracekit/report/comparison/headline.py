@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from tracekit.analysis.verdicts import MIXED, UNKNOWN
 from tracekit.comparison.cautions import MIXED_WINDOWS
 from tracekit.comparison.result import Comparison, Difference, ModelLengths
+from tracekit.comparison.turns import NOT_IN_TURN
 from tracekit.model.vocabulary import SERVING
+from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.comparison.decision import (
     WITHIN,
     LengthOutcome,
@@ -23,6 +25,7 @@ from tracekit.report.comparison.findings import findings_sentence
 from tracekit.report.comparison.parts import describe_growth
 from tracekit.report.comparison.samples import sample_sentence
 from tracekit.report.comparison.wording import (
+    USUAL_SPREAD,
     amount,
     could_show,
     describe_grid,
@@ -31,6 +34,7 @@ from tracekit.report.comparison.wording import (
     percent,
     ratio,
     span,
+    usual_span,
     value_text,
 )
 from tracekit.report.wording.names import engine_name
@@ -58,6 +62,9 @@ def sentence(comparison: Comparison) -> str:
         parts.append(_left_out(left_out))
     elif any(caution.code == MIXED_WINDOWS for caution in comparison.cautions):
         parts.append("But the sides have different kinds of calls: compare each kind.")
+    parts += [
+        f"But {caution_text(caution)}." for caution in comparison.cautions if caution.code == NOT_IN_TURN
+    ]
     return " ".join(filter(None, parts))
 
 
@@ -118,10 +125,24 @@ def _lengths(comparison: Comparison) -> str:
     if growth := describe_growth(comparison):
         sentences.append(growth)
     if here and len(others) < len(outcomes):
-        sentences.append("One run per side does not show how much runs of the same program differ.")
+        sentences.append(_describe_one_run(comparable, limit))
     elif not here:
         sentences.append(f"Tested {_tested(comparison)}.")
     return " ".join(sentences)
+
+
+def _describe_one_run(models: Sequence[ModelLengths], min_change: float) -> str:
+    """Return what one run per side leaves open, with the interval that the usual spread gives."""
+    examples = (
+        f" If they differ by {percent(USUAL_SPREAD)}, {_subject(model, row)} changed by {usual_span(row)}."
+        for model in models
+        for row in model.rows
+        if usual_span(row) and decide_length(row, min_change) in ("slower", "faster")
+    )
+    return (
+        "One run per side does not show how much runs of the same program differ."
+        f"{next(examples, '')} Record five of each in turn to decide (record --interleave)."
+    )
 
 
 def _changed(model: ModelLengths, verdict: str, outcome: LengthOutcome, min_change: float) -> str:

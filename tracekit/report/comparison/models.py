@@ -60,16 +60,19 @@ def _find_group(comparison: Comparison, name: str) -> Group | None:
 
 
 def describe_length_result(model: ModelLengths, min_change: float) -> str:
-    """Return the tag of a model, by the decision that the first sentence follows: ``▲ slower``."""
+    """Return the tag of a model, by the decision that the first sentence follows: ``▲ slower``.
+
+    Of one run per side, which leaves open how runs differ, it is ``? slower here``.
+    """
     if all(row.difference is None for row in model.rows):
         return "not comparable"
     if all(row.judgement == "too few to tell" for row in model.rows):
         return "too few calls"
     outcome = decide_model(model, min_change)
-    if outcome in ("same", "not shown"):
-        return f"{SIGN[outcome]} {'the same' if outcome == 'same' else 'chance'}"
-    here = any(row.tested == WITHIN for row in model.rows)
-    return f"{SIGN[outcome]} {outcome}{' here' if here else ''}"
+    words = {"same": "the same", "not shown": "chance"}.get(outcome, outcome)
+    if outcome != "not shown" and any(row.tested == WITHIN for row in model.rows):
+        return f"? {words} here"
+    return f"{SIGN[outcome]} {words}"
 
 
 def _describe_engines(rows: tuple[Difference, ...]) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,8 @@ _SHORT = {
     "lower in these recordings": "lower here",
 }
 _MOST_RUNS = 10
+USUAL_SPREAD = 0.02
+"""A choice, stated where it is used: the standard deviation between runs on a quiet device."""
 HEADER = ("measure", "BASE", "NEW", "difference", "relative", "95 % interval", "basis", "finding")
 
 
@@ -219,6 +222,24 @@ def span(row: Difference) -> str:
     if row.relative_low is None or row.relative_high is None:
         return _with_unit(row)
     return f"{100 * row.relative_low:+.1f} … {100 * row.relative_high:+.1f} %"
+
+
+def usual_span(row: Difference) -> str:
+    """Return the interval of a factor if runs of one program differ by the usual spread; "" without one.
+
+    The distances of the ends are added in squares to those of the spread, on logarithms (docs/statistics.md).
+    """
+    if row.ratio is None or row.relative_low is None or row.relative_high is None:
+        return ""
+    if min(row.ratio, row.relative_low) <= -1:
+        return ""
+    spread = 1.96 * USUAL_SPREAD * math.sqrt(2)
+    middle, *ends = (math.log1p(value) for value in (row.ratio, row.relative_low, row.relative_high))
+    low, high = (
+        100 * math.expm1(middle + sign * math.hypot(end - middle, spread))
+        for sign, end in zip((-1, 1), ends, strict=True)
+    )
+    return f"{low:+.1f} … {high:+.1f} %"
 
 
 def pair(row: Difference) -> str:

@@ -1,0 +1,73 @@
+"""Sides that were recorded one after the other: what else changed in between is stated with the difference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from compare_support import recorded
+
+from tracekit import Analysis, analyze, compare
+from tracekit.comparison.observations import Observations
+from tracekit.comparison.result import Caution
+from tracekit.comparison.turns import compare_recording_times
+from tracekit.report.comparison.headline import sentence
+
+pytestmark = pytest.mark.integration
+MONDAY, TUESDAY = "2026-11-23T10:", "2026-11-24T10:"
+
+
+def side(day: str, *minutes: int, factor: float = 1.0, zone: str = "+00:00") -> list[Analysis]:
+    """Return runs that begin in these minutes; "" of a day is a start that is not known."""
+    runs = []
+    for minute in minutes:
+        analysis = recorded([length * factor * (1 + minute / 5000) for length in (10.0, 12, 11, 13, 10, 12)])
+        start = f"{day}{minute:02}:00.000{zone}" if day else ""
+        trace = replace(analysis.trace, info=replace(analysis.trace.info, start=start))
+        runs.append(analyze(trace))
+    return runs
+
+
+def cautions(base: list[Analysis], new: list[Analysis]) -> list[Caution]:
+    return list(compare_recording_times(*([Observations(run) for run in runs] for runs in (base, new))))
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "facts"),
+    [
+        (side(MONDAY, 0, 1, 2), side(TUESDAY, 2, 3, 4), {"first": "BASE", "gap_s": 86400.0}),
+        (side(TUESDAY, 0, 1, 2), side(MONDAY, 0, 1, 2), {"first": "NEW", "gap_s": 86280.0}),
+        (side(MONDAY, 0, 1), side(MONDAY, 5), {"first": "BASE", "gap_s": 240.0}),
+        # 10:05 at an hour east of Greenwich is before 10:00 at Greenwich.
+        (side(MONDAY, 0, 1), side(MONDAY, 5, 6, zone="+01:00"), {"first": "NEW", "gap_s": 3240.0}),
+    ],
+)
+def test_sides_one_after_the_other(
+    base: list[Analysis], new: list[Analysis], facts: dict[str, object]
+) -> None:
+    assert cautions(base, new) == [Caution("not-in-turn", facts)]
+
+
+@pytest.mark.parametrize(
+    ("base", "new"),
+    [
+        (side(MONDAY, 0, 2, 4), side(MONDAY, 1, 3, 5)),
+        (side(MONDAY, 0, 3, 4), side(MONDAY, 1, 2, 5)),
+        (side(MONDAY, 0), side(TUESDAY, 0)),  # one run per side is tested against nothing
+        (side(MONDAY, 0, 1), side("", 2, 3)),  # no start
+        (side(MONDAY, 0, 1), side(TUESDAY, 2, 3, zone="")),  # a time of no zone
+    ],
+)
+def test_sides_in_turn_or_of_no_known_order(base: list[Analysis], new: list[Analysis]) -> None:
+    assert cautions(base, new) == []
+
+
+def test_slower_of_another_day_is_never_stated_alone() -> None:
+    comparison = compare(side(MONDAY, 0, 1, 2), side(TUESDAY, 2, 3, 4, factor=1.2))
+    text = sentence(comparison)
+    assert text.startswith("NEW is slower: Net p50 ")
+    assert text.endswith(
+        "But the sides were recorded 24 hours apart, one after the other, BASE first: what else changed in"
+        " between may explain a difference; record BASE and NEW in turn (record --interleave)."
+    )
+    assert "apart" not in sentence(compare(side(MONDAY, 0, 2, 4), side(MONDAY, 1, 3, 5, factor=1.2)))
