@@ -115,11 +115,11 @@ class ProcessGuard:
 
 PROCESS_GUARD = ProcessGuard()
 
-MAX_UNIT_CPU_S = 150
-"""The CPU time of all unit tests together, in every process of a test run.
+MAX_UNIT_CPU_S = 300
+"""The CPU time of all unit tests together, in every process of a test run; a longer run fails.
 
-``make quick`` may cost 120 s, of which 20 are imports and collection; CI's tests run beside other programs, which
-lengthens them by half.
+``make quick`` may cost 120 s, of which 20 are imports and collection. The limit is far above it, because
+the same tests have taken from 80 to 180 s of CPU time, beside other programs and on other machines.
 """
 unit_cpu_s = 0.0
 

@@ -149,14 +149,33 @@ def noisy(count: int, spread: float) -> list[Analysis]:
 
 
 def test_a_given_spread_widens_the_interval_of_a_time() -> None:
-    (alone,) = check(recorded([20.0] * 12), "p50 <= 20.5ms")
-    assert (alone.outcome, alone.actual.interval) == ("passed", (2e7, 2e7))
     (given,) = check(recorded([20.0] * 12), "p50 <= 20.5ms", run_noise=0.02)
     reach = math.exp(1.959964 * 0.02)
     assert given.actual.interval == pytest.approx((2e7 / reach, 2e7 * reach))
     assert (given.outcome, given.actual.note) == ("open", "with the given spread between runs of 2 %")
     (several,) = check([recorded([level] * 12) for level in (19.9, 20.1)], "p50 <= 1s", run_noise=0.02)
     assert several.actual.interval == pytest.approx((19.45e6, 20.56e6), rel=1e-3)
+
+
+def test_one_run_is_judged_as_if_runs_differed_by_2_percent() -> None:
+    analysis = recorded([20.0] * 12)
+    assumed = "with an assumed spread between runs of 2 %"
+    reach = math.exp(1.959964 * 0.02)
+    near, far, above = check(analysis, ["p50 <= 20.5ms", "p50 <= 21ms", "p50 <= 19ms"])
+    assert near.actual.interval == pytest.approx((2e7 / reach, 2e7 * reach))
+    alone = "the calls of this run alone: passed; add runs (--also) or their spread (--run-noise)"
+    assert (near.outcome, near.actual.note) == ("open", f"{assumed}; {alone}")
+    assert (far.outcome, far.actual.note) == ("passed", assumed)
+    assert (above.outcome, above.actual.note) == ("failed", assumed)
+
+
+def test_the_spread_is_assumed_only_for_lengths_of_one_run_that_have_an_interval() -> None:
+    analysis = recorded([20.0] * 12)
+    (several,) = check([analysis, recorded([20.0, 20.1] * 6)], "p50 <= 21ms")
+    recorded_alone = check(analysis, "p50 <= 20.5ms", 0)
+    others = check(analysis, ["max <= 20.5ms", "ANE share >= 50%", "calls == 12"])
+    assert all("assumed" not in result.actual.note for result in (several, *recorded_alone, *others))
+    assert [result.outcome for result in (*recorded_alone, *others)] == ["passed"] * 4
 
 
 def test_a_given_spread_of_shares_is_in_points() -> None:

@@ -13,11 +13,12 @@ from tracekit.checks.results import CheckResult, MetricValue, Outcome
 from tracekit.checks.run_values import RunNoise, combine_runs
 from tracekit.comparison.cautions import select_distinct_runs
 from tracekit.comparison.compare import NoiseRuns, group_noise
-from tracekit.comparison.estimates import LEVEL
+from tracekit.comparison.estimates import LEVEL, USUAL_SPREAD
 from tracekit.comparison.observations import Observations
 from tracekit.comparison.shares import compute_wilson_interval
 from tracekit.errors import UsageError
 
+_ASSUMED_NOISE = RunNoise(USUAL_SPREAD, is_assumed=True)
 _WORST_FIRST: tuple[Outcome, ...] = ("failed", "not measurable", "open", "passed")
 
 
@@ -31,10 +32,11 @@ def check(
 ) -> tuple[CheckResult, ...]:
     """Evaluate each requirement, in order; a text is parsed (``p90 <= 8ms``, docs/check.md).
 
-    Several analyses are runs of the same program. A number is judged by its interval at ``confidence``; with
-    0, the recorded numbers alone are judged. ``run_noise`` is the standard deviation between runs of the
-    program, as a fraction (0.02); ``noise_from`` are two or more recordings that show it, or groups of them:
-    one for each build. Raises ``UsageError`` that points at the column of a mistake.
+    Several analyses are runs of the same program. A number is judged by its interval at ``confidence``;
+    with 0, the recorded numbers alone are judged. ``run_noise`` is the standard deviation between runs of
+    the program, as a fraction (0.02); ``noise_from`` are two or more recordings that show it, or groups of
+    them: one for each build. Without them, the lengths of one run are judged with a spread of 2 %. Raises
+    ``UsageError`` that points at the column of a mistake.
     """
     analyses = [analysis] if isinstance(analysis, Analysis) else analysis
     is_valid = isinstance(analyses, Sequence) and all(isinstance(run, Analysis) for run in analyses)
@@ -83,6 +85,8 @@ def _check_requirement(
         actual = combine_runs(values, rule, confidence, noise, must_stay_low(requirement, rule))
         return judge_condition(requirement, rule, actual)
     if len(results) == 1:
+        if isinstance(rule, Condition) and has_intervals and values[0].kind == "time":
+            return _judge_one_run(results[0], requirement, rule, confidence)
         return results[0]
     # A number that describes one recording alone: every run must meet the requirement.
     number = min(range(len(results)), key=lambda index: _WORST_FIRST.index(results[index].outcome))
@@ -91,6 +95,18 @@ def _check_requirement(
         filter(None, (worst.actual.note.removesuffix("."), f"run {number + 1} of {len(results)}"))
     )
     return replace(worst, actual=replace(worst.actual, note=note, runs=len(results)))
+
+
+def _judge_one_run(
+    result: CheckResult, requirement: Requirement, rule: Condition, confidence: float
+) -> CheckResult:
+    """Judge a length of one run as if runs differed by the usual spread, which one run does not show."""
+    actual = combine_runs([result.actual], rule, confidence, _ASSUMED_NOISE, must_stay_low(requirement, rule))
+    outcome = judge_condition(requirement, rule, actual).outcome
+    if outcome == result.outcome:
+        return replace(result, actual=actual)
+    note = f"the calls of this run alone: {result.outcome}; add runs (--also) or their spread (--run-noise)"
+    return CheckResult(requirement, outcome, replace(actual, note=f"{actual.note}; {note}"))
 
 
 def _check_run(evaluator: MetricEvaluator, requirement: Requirement, confidence: float) -> CheckResult:

@@ -34,6 +34,8 @@ class RunNoise:
     fraction: float | None = None
     groups: Sequence[Sequence[MetricEvaluator]] = ()
     by_build: bool = False
+    is_assumed: bool = False
+    """Whether ``fraction`` is the usual spread, because one run shows none."""
 
     def __bool__(self) -> bool:
         return self.fraction is not None or bool(self.groups)
@@ -101,6 +103,8 @@ def _read_ends(values: Sequence[MetricValue], name: str) -> FloatArray:
 
 
 def _describe_noise(noise: RunNoise, used: Sequence[Sequence[MetricValue]], kind: str) -> str:
+    if noise.is_assumed:
+        return f"with an assumed spread between runs of {100 * (noise.fraction or 0):g} %"
     if noise.fraction is not None:
         unit = "points" if kind == "share" else "%"
         return f"with the given spread between runs of {100 * noise.fraction:g} {unit}"

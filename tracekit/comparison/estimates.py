@@ -32,6 +32,8 @@ Scale: TypeAlias = Literal["log", "linear"]
 Tested: TypeAlias = Literal["between runs", "given noise", "within these recordings"]
 
 LEVEL = 0.95
+USUAL_SPREAD = 0.02
+"""The standard deviation between runs that one run is judged with: a choice, stated where it is used."""
 POWER = 0.8
 """The part of repeated comparisons that would show the smallest change that is reported."""
 _MOST_RUNS = 200

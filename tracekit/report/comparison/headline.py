@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tracekit.analysis.verdicts import MIXED, UNKNOWN
 from tracekit.comparison.cautions import MIXED_WINDOWS
+from tracekit.comparison.estimates import USUAL_SPREAD
 from tracekit.comparison.result import Comparison, Difference, ModelLengths
 from tracekit.comparison.turns import NOT_IN_TURN
 from tracekit.model.vocabulary import SERVING
@@ -25,7 +26,6 @@ from tracekit.report.comparison.findings import findings_sentence
 from tracekit.report.comparison.parts import describe_growth
 from tracekit.report.comparison.samples import sample_sentence
 from tracekit.report.comparison.wording import (
-    USUAL_SPREAD,
     amount,
     could_show,
     describe_grid,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tracekit.checks.changes import describe_coverage, estimate_runs_needed
 from tracekit.checks.results import ChangeResult
+from tracekit.comparison.estimates import USUAL_SPREAD
 from tracekit.comparison.grid import Grid
 from tracekit.comparison.metrics import name_late_calls
 from tracekit.comparison.observations import Unit
@@ -29,8 +30,6 @@ _SHORT = {
     "lower in these recordings": "lower here",
 }
 _MOST_RUNS = 10
-USUAL_SPREAD = 0.02
-"""A choice, stated where it is used: the standard deviation between runs on a quiet device."""
 HEADER = ("measure", "BASE", "NEW", "difference", "relative", "95 % interval", "basis", "finding")
 
 
