@@ -12,6 +12,7 @@ from pathlib import Path
 from dashboard.library.store import UPLOADED_FILE
 from tracekit.errors import InputError
 from tracekit.parsers.bundle.container import is_archive, is_bundle_folder
+from tracekit.parsers.input_kinds import INPUTS
 
 HEAD_BYTES = 512
 TEXT_HEAD_BYTES = 64 << 10
@@ -19,10 +20,7 @@ TEXT_HEAD_BYTES = 64 << 10
 _TAR_MAGIC_OFFSET = 257
 _MAGIC = ((b"PK\x03\x04", "zip"), (b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ\x00", "xz"))
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
-_READABLE_INPUTS = (
-    "Add a .trace (a folder, a zip or a tar), a pack (.tracekit.zip), what xctrace exported (XML, gzip, or"
-    " a zip of these), or a text such as a crash report, a spindump or an output of sample."
-)
+_READABLE_INPUTS = f"Add {INPUTS}."
 _MAX_FILES = 200_000
 
 

@@ -14,6 +14,7 @@ from dashboard.library.catalog_orders import BY_APP, NEWEST, parse_order
 from dashboard.pages import components
 from dashboard.pages.components import Node, build_aria_attributes
 from dashboard.pages.library_row import AGAIN_HINT
+from tracekit.parsers.input_kinds import INPUTS
 from tracekit.text import format_size, plural, printable
 
 POLL_MS = 1_000
@@ -106,7 +107,7 @@ def _build_upload_section() -> Node:
                     " reads it in its place, without a copy. Or drop one here:",
                 ]
             ),
-            html.Div(id="upload"),
+            html.Div(id="upload", **{"data-hint": f"{INPUTS[0].upper()}{INPUTS[1:]}."}),
         ],
         **build_aria_attributes(labelledby="add-heading"),
     )

@@ -5,9 +5,6 @@ import { chosenItems, droppedItems } from "./dropped.js";
 import { Refused, sendItems, totalBytes, uploadKey } from "./slices.js";
 import { storedUploads, showUnfinished } from "./unfinished.js";
 
-const HINT =
-  "A .trace, zipped (right-click, Compress) or as a folder; an xctrace export (.xml, .xml.gz) or a folder of them; a tracekit pack; a crash report, a spindump or another text.";
-
 const UPLOAD_POLL_MS = 2000;
 
 export function showUpload(place) {
@@ -16,7 +13,7 @@ export function showUpload(place) {
   let interrupted = null; // the files of an interrupted upload, which continues when the dashboard answers again
   let key = "";
   const stored = storedUploads();
-  const status = make("p", { className: "note", role: "status" }, HINT);
+  const status = make("p", { className: "note", role: "status" }, place.dataset.hint);
   const bar = make("progress", { className: "wide", max: 1, value: 0, hidden: true, "aria-label": "Upload" });
   const amount = make("p", { className: "note", hidden: true }); // apart from the status, which screen readers read aloud at every change
   const cancel = make("button", { type: "button", hidden: true, onclick: () => (controller ? controller.abort() : stopRetrying()) }, "Cancel upload");

@@ -31,6 +31,7 @@ from worker_support import Workers
 
 from dashboard.library.library import Library
 from tracekit.cli import main
+from tracekit.parsers.input_kinds import RECORDINGS, TEXTS
 
 FILE = "#upload input:not([webkitdirectory])"
 Idle = tuple[str, Library]
@@ -70,6 +71,9 @@ def test_other_files_are_refused_with_a_sentence(serve: Serve, tab: Any, tmp_pat
     wrong = tmp_path / "letter.txt"
     wrong.write_text("Dear reader,\n")
     opened(tab, serve().base, "#upload .drop")
+    pictures(tab, "upload")
+    hint = tab.locator("#upload .note[role=status]").inner_text()
+    assert all(kind.lower() in hint.lower() for kind in (*RECORDINGS, *TEXTS))
     tab.locator("#upload input:not([webkitdirectory])").set_input_files(wrong)
     problem = tab.locator("#upload .problem, #page main .problem")
     problem.wait_for(timeout=PATIENCE_MS)
