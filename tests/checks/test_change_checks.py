@@ -86,7 +86,7 @@ def test_an_open_result_has_the_change_that_would_show_and_the_runs_that_it_take
     (result,) = check_changes(compare(base, new), [parse_change("p50 > +5%")])
     assert result.outcome == "open"
     text = change_reason(result)
-    assert "a change of 35.2 % would show in 4 of 5 such comparisons" in text
+    assert "a change of 35.7 % would show in 4 of 5 such comparisons" in text
     assert (
         f"about {estimate_runs_needed(result)} runs per side would show one as large as the threshold" in text
     )

@@ -16,6 +16,7 @@ from tracekit.statistics.distributions import (
     incomplete_beta,
     normal_quantile,
     t_quantile,
+    t_shift,
     t_upper_tail,
 )
 
@@ -36,6 +37,17 @@ def test_the_normal_distribution_is_that_of_infinitely_many_degrees() -> None:
         assert t_quantile(probability, math.inf) == normal_quantile(probability) == expected
     assert t_upper_tail(1.5, math.inf) == pytest.approx(stats.norm.sf(1.5), rel=1e-9)
     assert t_quantile(0.5, 3) == 0.0
+
+
+@pytest.mark.parametrize("df", DEGREES)
+def test_the_change_that_an_interval_excludes_is_that_of_the_noncentral_t(df: float) -> None:
+    for confidence, power in ((0.95, 0.8), (0.98, 0.8), (0.9, 0.5)):
+        shift = t_shift(confidence, power, df)
+        limit = stats.t.ppf((1 + confidence) / 2, df)
+        if df < 1e5:
+            assert stats.nct.sf(limit, df, shift) == pytest.approx(power, abs=2e-4)
+        else:
+            assert shift == pytest.approx(limit + stats.norm.ppf(power), rel=1e-6)
 
 
 def test_the_binomial_distribution() -> None:

@@ -176,7 +176,7 @@ def test_a_given_spread_is_added_for_each_run() -> None:
 
 def test_the_smallest_change_that_would_show_and_the_runs_that_it_takes() -> None:
     estimate = between([10.0, 10.2, 9.8, 10.1, 9.9], [10.0, 10.2, 9.8, 10.1, 9.9], scale="log")
-    # (2.306 + 0.889) × 1.0 %, with eight degrees of freedom
+    # 3.201 × 1.0 %, by the noncentral t with eight degrees of freedom
     assert estimate.compute_smallest() == pytest.approx(0.0325, abs=0.0005)
     assert estimate.count_runs_needed(estimate.compute_smallest() + 1e-9) == 5
     assert (estimate.count_runs_needed(0.5), estimate.count_runs_needed(0.02)) == (2, 12)

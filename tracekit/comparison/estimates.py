@@ -26,7 +26,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from tracekit.comparison.bootstrap import FloatArray
-from tracekit.statistics.distributions import t_quantile, t_upper_tail
+from tracekit.statistics.distributions import t_quantile, t_shift, t_upper_tail
 
 Scale: TypeAlias = Literal["log", "linear"]
 Tested: TypeAlias = Literal["between runs", "given noise", "within these recordings"]
@@ -90,7 +90,7 @@ class Estimate:
 
     def compute_smallest(self, level: float = LEVEL) -> float:
         """Return the change that four of five such comparisons would show: a fraction, or an amount."""
-        difference = (t_quantile((1 + level) / 2, self.df) + t_quantile(POWER, self.df)) * self.error
+        difference = t_shift(level, POWER, self.df) * self.error if self.error else 0.0
         return math.expm1(_limit_exponent(difference)) if self.scale == "log" else difference
 
     def count_runs_needed(self, change: float) -> int | None:
@@ -102,7 +102,7 @@ class Estimate:
         for runs in range(2, _MOST_RUNS + 1):
             df = 2.0 * (runs - 1)
             error = spread * math.sqrt(2 / runs)
-            if (t_quantile((1 + LEVEL) / 2, df) + t_quantile(POWER, df)) * error <= distance:
+            if t_shift(LEVEL, POWER, df) * error <= distance:
                 return runs
         return None
 

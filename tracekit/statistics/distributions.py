@@ -19,6 +19,10 @@ _ALMOST_NORMAL = 1e7
 """Degrees of freedom above which rounding errors exceed the difference from the normal distribution."""
 _MOST_TERMS = 10_000
 _MOST_STEPS = 100
+_CHI_REACH = 8.0
+"""Standard deviations around its middle within which the estimate of a standard error lies."""
+_CHI_STEPS = 200
+_BISECTIONS = 40
 
 
 def incomplete_beta(a: float, b: float, x: float) -> float:
@@ -94,6 +98,34 @@ def t_quantile(probability: float, df: float) -> float:
         if abs(step) <= 1e-12 * t:
             break
     return t
+
+
+@lru_cache(maxsize=1024)
+def t_shift(confidence: float, power: float, df: float) -> float:
+    """Return the true change, in standard errors, that an interval by Student's t excludes with ``power``.
+
+    Of ``shift + Z`` and an estimated standard error ``S`` (both in true standard errors), the lower end is
+    ``shift + Z - t S``: above 0 with the probability that Z > t S - shift, averaged over S, whose square is
+    chi-squared over ``df``. This is the power of the noncentral t in the direction of the change.
+    """
+    t = t_quantile((1 + confidence) / 2, df)
+    if df > _ALMOST_NORMAL:
+        return t + _NORMAL.inv_cdf(power)
+    reach = _CHI_REACH / math.sqrt(2 * df)
+    first, last = max(0.0, 1 - reach), 1 + reach
+    step = (last - first) / _CHI_STEPS
+    errors = [first + (number + 0.5) * step for number in range(_CHI_STEPS)]
+    # The density of S but for a constant, which the sum of the weights replaces.
+    weights = [math.exp((df - 1) * math.log(error) - df * (error * error - 1) / 2) for error in errors]
+    total = sum(weights)
+    low, high = 0.0, t * last + _CHI_REACH
+    for _ in range(_BISECTIONS):
+        shift = (low + high) / 2
+        passed = sum(
+            weight * _NORMAL.cdf(shift - t * error) for weight, error in zip(weights, errors, strict=True)
+        )
+        low, high = (low, shift) if passed >= power * total else (shift, high)
+    return (low + high) / 2
 
 
 def binomial_at_most(count: int, trials: int, probability: float) -> float:
