@@ -78,6 +78,15 @@ def test_several_runs_decide() -> None:
     assert "95 % interval +7.5 … +12.5 %" in change_reason(results[2])
 
 
+def test_two_runs_per_side_would_show_it_in_two_of_three_comparisons() -> None:
+    base, new = (
+        [recorded([level * length for length in LENGTHS]) for level in levels]
+        for levels in ((0.98, 1.02), (0.99, 1.03))
+    )
+    (result,) = check_changes(compare(base, new), [parse_change("p50 > +5%")])
+    assert "would show in 2 of 3 such comparisons" in change_reason(result)
+
+
 def test_an_open_result_has_the_change_that_would_show_and_the_runs_that_it_takes() -> None:
     base, new = (
         [recorded([level * length for length in LENGTHS]) for level in levels]

@@ -200,7 +200,10 @@ def one_run_per_side(comparison: Comparison) -> bool:
 
 
 def could_show(row: Difference) -> str:
-    """Return the change that four of five such comparisons would show; "" where that is not known."""
+    """Return the change that four of five such comparisons would show; "" where that is not known.
+
+    Of two runs per side it is two of three: Welch's test, with fewer degrees of freedom, is taken for some.
+    """
     if row.smallest is None or not row.smallest:
         return ""
     estimate = row.estimate
@@ -208,7 +211,9 @@ def could_show(row: Difference) -> str:
         smallest = percent(row.smallest)
     else:
         smallest = amount(row.smallest, row.unit, True).removeprefix("+")
-    return f"; a change of {smallest} would show in 4 of 5 such comparisons"
+    has_two_runs = estimate is not None and estimate.runs == 2 and estimate.df <= 2
+    part = "2 of 3" if has_two_runs else "4 of 5"
+    return f"; a change of {smallest} would show in {part} such comparisons"
 
 
 def percent(fraction: float) -> str:
