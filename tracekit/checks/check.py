@@ -85,7 +85,8 @@ def _check_requirement(
         actual = combine_runs(values, rule, confidence, noise, must_stay_low(requirement, rule))
         return judge_condition(requirement, rule, actual)
     if len(results) == 1:
-        if isinstance(rule, Condition) and has_intervals and values[0].kind == "time":
+        is_estimate = isinstance(rule, Condition) and has_intervals and _is_estimate(rule)
+        if isinstance(rule, Condition) and is_estimate and values[0].kind == "time":
             return _judge_one_run(results[0], requirement, rule, confidence)
         return results[0]
     # A number that describes one recording alone: every run must meet the requirement.
