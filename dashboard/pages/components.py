@@ -24,8 +24,13 @@ STATES = {
 
 
 def build_aria_attributes(**names: str) -> Any:
-    """Return attributes for assistive technology: ``**aria(label="…")``."""
+    """Return attributes for assistive technology: ``**build_aria_attributes(label="…")``."""
     return {f"aria-{name}": value for name, value in names.items()}
+
+
+def build_data_attributes(**values: str) -> Any:
+    """Return attributes that the page's scripts read: ``**build_data_attributes(hint="…")``."""
+    return {f"data-{name}": value for name, value in values.items()}
 
 
 LOST_MS = 8_000

@@ -12,7 +12,7 @@ from dash import dcc, html
 from dashboard.library.catalog import DiskUse, Recording
 from dashboard.library.catalog_orders import BY_APP, NEWEST, parse_order
 from dashboard.pages import components
-from dashboard.pages.components import Node, build_aria_attributes
+from dashboard.pages.components import Node, build_aria_attributes, build_data_attributes
 from dashboard.pages.library_row import AGAIN_HINT
 from tracekit.parsers.input_kinds import INPUTS
 from tracekit.text import format_size, plural, printable
@@ -107,7 +107,7 @@ def _build_upload_section() -> Node:
                     " reads it in its place, without a copy. Or drop one here:",
                 ]
             ),
-            html.Div(id="upload", **{"data-hint": f"{INPUTS[0].upper()}{INPUTS[1:]}."}),
+            html.Div(id="upload", **build_data_attributes(hint=f"{INPUTS[0].upper()}{INPUTS[1:]}.")),
         ],
         **build_aria_attributes(labelledby="add-heading"),
     )
