@@ -47,6 +47,7 @@ from tracekit.comparison.functions import FunctionWeights, compare_functions
 from tracekit.comparison.metrics import LATE, METRICS, Column, GroupMetric, run_values
 from tracekit.comparison.result import Difference, Value
 from tracekit.comparison.rows import Sides, iter_group_rows
+from tracekit.comparison.sessions import GivenSpread
 
 FloatArray = npt.NDArray[np.float64]
 Runs = Sequence[FloatArray]
@@ -111,7 +112,7 @@ def metric(name: str) -> GroupMetric:
 def rows(base: Runs, new: Runs, names: Sequence[str], *, run_noise: float | None = None) -> list[Difference]:
     """Return the rows of metrics that a comparison of these runs has."""
     unit = "share" if names[0].endswith("share") else "ns"
-    sides = Sides(SimulatedSide(base, unit), SimulatedSide(new, unit), (), run_noise)  # type: ignore[arg-type]
+    sides = Sides(SimulatedSide(base, unit), SimulatedSide(new, unit), (), GivenSpread(run_noise))  # type: ignore[arg-type]
     return list(iter_group_rows(sides, [metric(name) for name in names]))
 
 

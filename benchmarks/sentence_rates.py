@@ -70,7 +70,7 @@ def measure_mean(model: str, calls: int, work: float) -> float:
 
 def make_sides(base: np.ndarray, new: np.ndarray) -> Sides:
     """Return two sides of a comparison."""
-    return Sides(SimulatedSide(list(base)), SimulatedSide(list(new)), (), None)  # type: ignore[arg-type]
+    return Sides(SimulatedSide(list(base)), SimulatedSide(list(new)), ())  # type: ignore[arg-type]
 
 
 def decide(sides: Sides) -> str:

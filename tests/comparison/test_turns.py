@@ -10,7 +10,8 @@ from compare_support import recorded
 from tracekit import Analysis, analyze, compare
 from tracekit.comparison.observations import Observations
 from tracekit.comparison.result import Caution
-from tracekit.comparison.turns import compare_recording_times
+from tracekit.comparison.sessions import SessionNoise
+from tracekit.comparison.turns import find_order, judge_order
 from tracekit.report.comparison.headline import sentence
 
 pytestmark = pytest.mark.integration
@@ -28,8 +29,14 @@ def side(day: str, *minutes: int, factor: float = 1.0, zone: str = "+00:00") -> 
     return runs
 
 
-def cautions(base: list[Analysis], new: list[Analysis]) -> list[Caution]:
-    return list(compare_recording_times(*([Observations(run) for run in runs] for runs in (base, new))))
+def cautions(
+    base: list[Analysis],
+    new: list[Analysis],
+    sessions: SessionNoise | None = None,
+    has_noise_runs: bool = False,
+) -> list[Caution]:
+    order, caution = find_order(*([Observations(run) for run in runs] for runs in (base, new)))
+    return list(judge_order(order, caution, sessions, has_noise_runs))
 
 
 @pytest.mark.parametrize(
@@ -54,12 +61,41 @@ def test_sides_one_after_the_other(
         (side(MONDAY, 0, 2, 4), side(MONDAY, 1, 3, 5)),
         (side(MONDAY, 0, 3, 4), side(MONDAY, 1, 2, 5)),
         (side(MONDAY, 0), side(TUESDAY, 0)),  # one run per side is tested against nothing
-        (side(MONDAY, 0, 1), side("", 2, 3)),  # no start
-        (side(MONDAY, 0, 1), side(TUESDAY, 2, 3, zone="")),  # a time of no zone
+        (side("", 0), side("", 1)),
     ],
 )
-def test_sides_in_turn_or_of_no_known_order(base: list[Analysis], new: list[Analysis]) -> None:
+def test_sides_without_a_caution(base: list[Analysis], new: list[Analysis]) -> None:
     assert cautions(base, new) == []
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        side("", 2, 3),  # no start
+        side(TUESDAY, 2, 3, zone=""),  # a time of no zone
+    ],
+)
+def test_an_order_that_is_not_recorded_is_a_caution(new: list[Analysis]) -> None:
+    assert cautions(side(MONDAY, 0, 1), new) == [Caution("order-unknown")]
+    text = sentence(compare(side(MONDAY, 0, 1), new))
+    assert text.endswith(
+        "But the recordings do not show whether BASE and NEW were recorded in turn: if not, what else changed"
+        " in between may explain a difference."
+    )
+
+
+def test_one_run_of_each_day_is_not_tested_on_recordings_of_one_session() -> None:
+    monday, same_day, tuesday = side(MONDAY, 0), side(MONDAY, 50), side(TUESDAY, 0)
+    assert [caution.code for caution in cautions(monday, tuesday, has_noise_runs=True)] == ["not-in-turn"]
+    assert cautions(monday, same_day, has_noise_runs=True) == []
+
+
+def test_a_known_spread_between_sessions_takes_the_place_of_the_caution() -> None:
+    monday, tuesday = side(MONDAY, 0, 1), side(TUESDAY, 0, 1)
+    given = cautions(monday, tuesday, SessionNoise(0.02))
+    assert given == [Caution("session-noise", {"session_noise": 0.02})]
+    shown = cautions(monday, side("", 0, 1), SessionNoise(None, [0, 0, 0, 1, 1, 1]))
+    assert shown == [Caution("session-noise", {"sessions": 6})]
 
 
 def test_slower_of_another_day_is_never_stated_alone() -> None:
@@ -68,6 +104,7 @@ def test_slower_of_another_day_is_never_stated_alone() -> None:
     assert text.startswith("NEW is slower: Net p50 ")
     assert text.endswith(
         "But the sides were recorded 24 hours apart, one after the other, BASE first: what else changed in"
-        " between may explain a difference; record BASE and NEW in turn (record --interleave)."
+        " between may explain a difference; record BASE and NEW in turn (record --interleave), or give"
+        " the spread between sessions (--session-noise)."
     )
     assert "apart" not in sentence(compare(side(MONDAY, 0, 2, 4), side(MONDAY, 1, 3, 5, factor=1.2)))

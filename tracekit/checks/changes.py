@@ -10,6 +10,7 @@ from tracekit.checks.results import ChangeResult, Outcome
 from tracekit.comparison.cautions import REPEATED
 from tracekit.comparison.metrics import ENERGY_METRICS, RUN_METRICS
 from tracekit.comparison.result import Comparison, Difference, Group
+from tracekit.comparison.turns import NOT_IN_TURN
 from tracekit.text import plural
 
 
@@ -20,9 +21,12 @@ def check_changes(
 
     A difference fails when its whole interval is beyond the threshold, and passes when its whole interval is
     within. It is open otherwise, and where one run per side leaves the spread between runs unknown. With too
-    few calls for an interval it is not measurable. ``strict`` ignores the intervals.
+    few calls for an interval it is not measurable, and between sides that were not recorded in turn it is
+    open, unless the spread between sessions is known. ``strict`` ignores the intervals.
     """
     results = tuple(result for change in changes for result in _check_change(comparison, change, strict))
+    if not strict and any(caution.code == NOT_IN_TURN for caution in comparison.cautions):
+        results = tuple(map(_open_result, results))
     if not any(caution.code == REPEATED for caution in comparison.cautions):
         return results
     return tuple(
@@ -31,6 +35,14 @@ def check_changes(
         else replace(result, reason=f"{result.reason}; but the same recording is given twice or more")
         for result in results
     )
+
+
+def _open_result(result: ChangeResult) -> ChangeResult:
+    """Return a decided result as open: the interval lacks what changed between the sides' sessions."""
+    if result.outcome not in ("passed", "failed"):
+        return result
+    reason = f"{result.reason}, but {SESSIONS_APART}"
+    return replace(result, outcome="open", reason=reason)
 
 
 def _check_change(comparison: Comparison, change: ChangeRule, strict: bool) -> Iterator[ChangeResult]:
@@ -87,6 +99,10 @@ def judge_difference(row: Difference, change: ChangeRule, strict: bool = False) 
     return "open", "the interval reaches across the threshold"
 
 
+SESSIONS_APART = (
+    "the sides were not recorded in turn, and the interval lacks what changed in between: record them in"
+    " turn, or give --session-noise"
+)
 ONE_RUN = "one run per side does not show how much runs of the same program differ"
 
 

@@ -17,6 +17,7 @@ from tracekit.cli.intervals import (
     noise_from_option,
     open_option,
     run_noise_option,
+    session_noise_option,
 )
 from tracekit.cli.noise import collect_noise_runs
 from tracekit.cli.output import HELP, add_output_options, check_output, guess_format, write_output
@@ -52,6 +53,7 @@ _FORMATS = {".html": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
 @click.option("--strict", is_flag=True, help="With --fail-on: ignore the intervals of the differences.")
 @open_option("--fail-on")
 @run_noise_option
+@session_noise_option
 @noise_from_option
 @click.option(
     "--min-change",
@@ -93,6 +95,7 @@ def compare_command(
     strict: bool,
     open_counts: OpenCounts | None,
     run_noise: float | None,
+    session_noise: float | None,
     noise_from: tuple[str, ...],
     min_change: float,
     deadlines: tuple[float, ...],
@@ -154,6 +157,7 @@ def compare_command(
         new_runs,
         run_noise=run_noise,
         noise_from=spread,
+        session_noise=session_noise,
         min_change=min_change,
         deadlines_ns=(*deadlines, *required),
     )

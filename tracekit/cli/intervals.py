@@ -52,6 +52,14 @@ run_noise_option = click.option(
     help="The spread (standard deviation) between runs of the same program, such as 2%.",
 )
 
+session_noise_option = click.option(
+    "--session-noise",
+    type=PERCENT,
+    metavar="PERCENT",
+    help="The spread (standard deviation) between sessions of recording, such as 1%, for sides that were not"
+    " recorded in turn. --noise-from shows it where builds were recorded in several sessions.",
+)
+
 noise_from_option = click.option(
     "--noise-from",
     "noise_from",

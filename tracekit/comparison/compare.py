@@ -31,7 +31,8 @@ from tracekit.comparison.result import (
 )
 from tracekit.comparison.run_metrics import iter_preparation_rows
 from tracekit.comparison.samples import sample_shares
-from tracekit.comparison.turns import compare_recording_times
+from tracekit.comparison.sessions import GivenSpread, SessionNoise
+from tracekit.comparison.turns import find_order, judge_order, split_sessions
 from tracekit.errors import UsageError
 
 _ABOUT_CALLS = ("one-run", "two-runs", "given-noise", "noise-recordings")
@@ -45,6 +46,7 @@ def compare(
     *,
     run_noise: float | None = None,
     noise_from: NoiseRuns = (),
+    session_noise: float | None = None,
     min_change: float = MIN_CHANGE,
     deadlines_ns: Sequence[float] = (),
 ) -> Comparison:
@@ -52,6 +54,8 @@ def compare(
 
     ``run_noise`` is the standard deviation between runs of the same program, as a fraction (0.02);
     ``noise_from`` are two or more recordings that show it, or groups of them: one for each build.
+    ``session_noise`` is the standard deviation between sessions, as a fraction, for sides that were not
+    recorded in turn; ``noise_from`` shows it where builds were recorded in several sessions.
     ``min_change`` is the smallest relative change of a length that the first sentence reports as one. Each of
     ``deadlines_ns`` has a row for the share of the calls that take longer. The order within a side does not
     matter, and swapping the sides negates every difference. Raises ``UsageError`` for a side without an
@@ -74,9 +78,15 @@ def compare(
         raise UsageError("One recording shows no spread between runs: give two or more.")
     noise_count = sum(map(len, sides[2:]))
     base_side, new_side = describe_side(sides[0]), describe_side(sides[1])
-    compared = ComparedRuns(sides[0], sides[1], sides[2:], run_noise, tuple(deadlines_ns))
+    order, order_caution = find_order(sides[0], sides[1])
+    noise, build_numbers = split_sessions(sides[2:])
+    sessions = None
+    if order != "in turn" and (session_noise is not None or build_numbers):
+        sessions = SessionNoise(session_noise, build_numbers)
+    spread = GivenSpread(run_noise, sessions)
+    compared = ComparedRuns(sides[0], sides[1], noise, spread, tuple(deadlines_ns))
     groups, one_sided, left_out = build_groups(compared)
-    changed, largest, count, missing = _compare_functions(sides[0], sides[1], sides[2:])
+    changed, largest, count, missing = _compare_functions(sides[0], sides[1], noise)
     without_times = tuple(
         name
         for name, side in (("BASE", base), ("NEW", new))
@@ -93,11 +103,11 @@ def compare(
                 # Those are about how much calls vary.
                 if not without_times or not caution.code.startswith(_ABOUT_CALLS)
             ),
-            *compare_recording_times(*sides[:2]),
+            *judge_order(order, order_caution, sessions, has_noise_runs=noise_count > 0),
             *compare_verdict_bases(*sides[:2]),
         ),
         groups=groups,
-        preparing=tuple(iter_preparation_rows(sides[0], sides[1], sides[2:], run_noise)),
+        preparing=tuple(iter_preparation_rows(sides[0], sides[1], noise, spread)),
         functions=changed,
         one_sided=one_sided,
         functions_missing=missing,
@@ -110,6 +120,7 @@ def compare(
         run_noise=run_noise,
         noise_runs=noise_count,
         noise_builds=builds,
+        session_noise=session_noise,
         min_change=min_change,
         without_times=without_times,
         samples=sample_shares(base, new) if len(without_times) > 1 else (),

@@ -9,6 +9,7 @@ recordings for noise  the spread of their values around the mean of their group,
                       side's runs; a group has the recordings of one build
 a given spread        the variation within each run, plus the given spread between runs
 one run per side      the variation within the two runs, by blocks; between runs it is not known
+sides not in turn     that between runs, plus that between sessions where it is known (``sessions``)
 ====================  ======================================================================================
 
 Times are compared by their logarithms, so a difference is a factor; Welch 1947, Satterthwaite 1946. Other
@@ -26,6 +27,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from tracekit.comparison.bootstrap import FloatArray
+from tracekit.comparison.sessions import SessionNoise, SessionSpread
 from tracekit.statistics.distributions import t_quantile, t_shift, t_upper_tail
 
 Scale: TypeAlias = Literal["log", "linear"]
@@ -143,26 +145,37 @@ def scale_of(is_amount: bool, *sides: FloatArray) -> Scale:
 
 
 def estimate_between_runs(
-    base: FloatArray, new: FloatArray, noise: Sequence[FloatArray], scale: Scale, most: float = math.inf
+    base: FloatArray,
+    new: FloatArray,
+    noise: Sequence[FloatArray],
+    scale: Scale,
+    most: float = math.inf,
+    sessions: SessionNoise | None = None,
 ) -> Estimate | None:
     """Return the difference of values of runs, by their spread; None where no spread is known.
 
     ``noise`` has the values of recordings, in groups that differ by nothing but chance within each; no value
-    can be above ``most``.
+    can be above ``most``. ``sessions`` is the spread between sessions, where each side is one of its own.
     """
     sides = [np.log(values) if scale == "log" else values for values in (base, new)]
     change = float(sides[1].mean() - sides[0].mean())
     counts = [len(side) for side in sides]
+    noise = [np.log(group) if scale == "log" else group for group in noise]
+    session_spread = None
+    if sessions is not None:
+        middle = float(np.mean([side.mean() for side in sides]))
+        session_spread = sessions.estimate(noise, _get_unit_of_spread(middle, scale, most))
     if max(map(len, noise), default=0) < 2 and min(counts) >= 2:
         variances, df = _estimate_welch(sides)
     else:
-        groups = [group for group in noise if len(group)]
-        pools = [*sides, *(np.log(group) if scale == "log" else group for group in groups)]
+        pools = [*sides, *(group for group in noise if len(group))]
         df = float(sum(len(pool) - 1 for pool in pools))
-        if not df:
+        if not df and (session_spread is None or math.isinf(session_spread.runs)):
             return None
-        variance = sum(float(((pool - pool.mean()) ** 2).sum()) for pool in pools) / df
+        variance = sum(float(((pool - pool.mean()) ** 2).sum()) for pool in pools) / max(1.0, df)
         variances = [variance / count for count in counts]
+    if session_spread is not None:
+        variances, df = _add_sessions(variances, df, session_spread, counts)
     harmonic = 2 / sum(1 / count for count in counts)
     return Estimate(
         compute_centre(base, scale),
@@ -176,6 +189,11 @@ def estimate_between_runs(
         (math.sqrt(variances[0]), math.sqrt(variances[1])),
         most,
     )
+
+
+def _get_unit_of_spread(centre: float, scale: Scale, most: float) -> float:
+    """Return what a given spread is a fraction of: the number itself, and the whole for a share."""
+    return 1.0 if scale == "log" or most == 1.0 else abs(centre)
 
 
 def _estimate_welch(sides: Sequence[FloatArray]) -> tuple[list[float], float]:
@@ -204,6 +222,15 @@ def _combine_variances(variances: Sequence[float], dfs: Sequence[float]) -> tupl
     return math.sqrt(total), 1 / inverse if inverse else math.inf
 
 
+def _add_sessions(
+    variances: Sequence[float], df: float, sessions: SessionSpread, counts: Sequence[int]
+) -> tuple[list[float], float]:
+    """Return the variances of both sides, each recorded in a session of its own, and degrees of freedom."""
+    of_runs = [sessions.add_runs(variance, count) for variance, count in zip(variances, counts, strict=True)]
+    _, df = _combine_variances([2 * sessions.variance, sum(of_runs)], [sessions.df, max(1.0, df)])
+    return [variance + sessions.variance for variance in of_runs], df
+
+
 @dataclass(frozen=True)
 class RunVariation:
     """The value of a run and how much it varies within the run: on the scale, with degrees of freedom."""
@@ -219,18 +246,20 @@ def estimate_within_runs(
     scale: Scale,
     run_noise: float | None,
     most: float = math.inf,
+    session_noise: float | None = None,
 ) -> Estimate:
-    """Return the difference by the variation within the runs, and a given spread between runs.
+    """Return the difference by the variation within the runs, and given spreads between runs and sessions.
 
     ``run_noise`` is the standard deviation between runs as a fraction of the value; None where it is not
-    known.
+    known. ``session_noise`` is that between sessions, where each side is one of its own.
     """
     values = [np.array([run.value for run in side], float) for side in (base, new)]
     centres = [compute_centre(side, scale) for side in values]
     variances: list[list[float]] = []
     for side, middle in zip((base, new), centres, strict=True):
-        spread = (run_noise or 0.0) * (1.0 if scale == "log" else abs(middle))
-        variances.append([*(run.variance / len(side) ** 2 for run in side), spread**2 / len(side)])
+        squared_unit = _get_unit_of_spread(middle, scale, most) ** 2
+        spread = (run_noise or 0.0) ** 2 / len(side) + (session_noise or 0.0) ** 2
+        variances.append([*(run.variance / len(side) ** 2 for run in side), spread * squared_unit])
     dfs = [df for side in (base, new) for df in (*(run.df for run in side), math.inf)]
     error, df = _combine_variances([*variances[0], *variances[1]], dfs)
     errors = (math.sqrt(sum(variances[0])), math.sqrt(sum(variances[1])))

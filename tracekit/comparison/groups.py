@@ -13,6 +13,7 @@ from tracekit.comparison.observations import Observations
 from tracekit.comparison.result import Group, GroupKind, OneSided
 from tracekit.comparison.rows import Sides, iter_group_rows
 from tracekit.comparison.run_metrics import iter_energy_rows
+from tracekit.comparison.sessions import NOTHING_GIVEN, GivenSpread
 from tracekit.model.columns import BoolArray
 
 _MOST_GROUPS = 20
@@ -31,7 +32,7 @@ class ComparedRuns:
     base: Runs
     new: Runs
     noise: Sequence[Runs] = ()
-    run_noise: float | None = None
+    spread: GivenSpread = NOTHING_GIVEN
     deadlines_ns: Sequence[float] = ()
 
     @property
@@ -53,7 +54,7 @@ class ComparedRuns:
 
     def _select(self, select: Callable[[Runs], GroupSide]) -> Sides:
         base, new, *noise = map(select, (self.base, self.new, *self.noise))
-        return Sides(base, new, noise, self.run_noise, self.deadlines_ns)
+        return Sides(base, new, noise, self.spread, self.deadlines_ns)
 
     def iter_models(self) -> Iterator[tuple[str, Sides]]:
         """Yield the calls of each model that both sides have; without names, all calls are of one."""
@@ -100,7 +101,7 @@ def _add_energy(group: Group, compared: ComparedRuns) -> Group:
     models = [name for kind, name in group.names if kind == "model"]
     if len(models) != 1:
         return group
-    rows = iter_energy_rows(compared.base, compared.new, compared.noise, compared.run_noise, models[0])
+    rows = iter_energy_rows(compared.base, compared.new, compared.noise, compared.spread, models[0])
     return replace(group, rows=(*group.rows, *rows))
 
 

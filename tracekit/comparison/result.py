@@ -314,7 +314,8 @@ class Comparison:
     more than chance; ``functions_missing`` is the reason where functions cannot be compared, and
     ``functions_compared`` their number. ``run_noise`` is the given spread between runs, ``noise_runs`` the
     number of recordings that show it, ``noise_builds`` the number of their builds (0 where these were not
-    given), ``min_change`` the smallest change of the p50 that the first sentence reports as one.
+    given), ``session_noise`` the given spread between sessions, ``min_change`` the smallest change of the p50
+    that the first sentence reports as one.
     ``findings`` are those of either side, what appeared first; ``parts`` are those of the calls of each model
     that both sides have.
     ``without_times`` names the sides, BASE or NEW, whose samples have no times; where both have none,
@@ -340,6 +341,7 @@ class Comparison:
     run_noise: float | None = None
     noise_runs: int = 0
     noise_builds: int = 0
+    session_noise: float | None = None
     min_change: float = MIN_CHANGE
     without_times: tuple[str, ...] = ()
     samples: tuple[SampleShare, ...] = ()

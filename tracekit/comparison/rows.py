@@ -37,6 +37,7 @@ from tracekit.comparison.metrics import (
 )
 from tracekit.comparison.observations import FloatArray, Unit
 from tracekit.comparison.result import Difference, Judgement, Value
+from tracekit.comparison.sessions import NOTHING_GIVEN, GivenSpread
 from tracekit.comparison.shares import compute_share_interval
 
 _OF_LENGTHS = ("length", "part", LATE)
@@ -48,14 +49,13 @@ _IN_CALLS = ("part", "busy")
 class Sides:
     """Both sides of a group, and its windows in groups of recordings that differ by chance alone (``noise``).
 
-    ``run_noise`` is a given spread between runs, as a fraction of their values; None where it is not known.
     ``deadlines_ns`` are the lengths from which on calls are late.
     """
 
     base: GroupSide
     new: GroupSide
     noise: Sequence[GroupSide]
-    run_noise: float | None
+    spread: GivenSpread = NOTHING_GIVEN
     deadlines_ns: Sequence[float] = ()
 
     @cached_property
@@ -167,9 +167,9 @@ def _compute_difference(
     scale = scale_of(metric.is_compared_by_factor(base.unit), base_values, new_values, *noise)
     estimate = (
         None
-        if sides.run_noise is not None
+        if sides.spread.run_noise is not None
         else estimate_between_runs(
-            base_values, new_values, noise, scale, _find_most(metric, base.unit, sides)
+            base_values, new_values, noise, scale, _find_most(metric, base.unit, sides), sides.spread.sessions
         )
     )
     fewest = metric.fewest_per_run if estimate is not None else count_required_values(metric.statistic)
@@ -183,12 +183,13 @@ def _compute_difference(
 
 
 def _list_noise_values(columns: Columns) -> list[FloatArray]:
-    """Return the values of the recordings that show the noise, by group, where these are comparable."""
+    """Return the values of the recordings that show the noise, by group; none where they do not compare."""
     base = columns.base
     return [
-        run_values(noise.runs, columns.metric.statistic)
+        np.empty(0)
+        if _is_different((base.unit, noise.unit), base.value, noise.value)
+        else run_values(noise.runs, columns.metric.statistic)
         for noise in columns.noise
-        if not _is_different((base.unit, noise.unit), base.value, noise.value)
     ]
 
 
@@ -229,7 +230,9 @@ def _estimate_within(columns: Columns, sides: Sides, variation: _Variation, posi
         for runs in draws.values()
     ]
     most = _find_most(columns.metric, columns.base.unit, sides)
-    return estimate_within_runs(varied[0], varied[1], scale, sides.run_noise, most)
+    return estimate_within_runs(
+        varied[0], varied[1], scale, sides.spread.run_noise, most, sides.spread.session_noise
+    )
 
 
 def _find_most(metric: GroupMetric, unit: Unit, sides: Sides) -> float:
@@ -283,14 +286,17 @@ def _compute_share(columns: Columns, sides: Sides, level: float) -> Difference:
     if min(sum(len(run) for run in side) for side in runs) < count_required_values("mean"):
         return _report_untested(columns.metric.name, base, new)
     spread = None
-    if sides.run_noise is None:
+    if sides.spread.run_noise is None:
         values = [run_values(side, "mean") for side in runs]
-        spread = estimate_between_runs(values[0], values[1], _list_noise_values(columns), "linear", 1.0)
-    low, high = compute_share_interval(runs[0], runs[1], spread, sides.run_noise, level)
+        noise = _list_noise_values(columns)
+        spread = estimate_between_runs(values[0], values[1], noise, "linear", 1.0, sides.spread.sessions)
+    low, high = compute_share_interval(
+        runs[0], runs[1], spread, sides.spread.run_noise, level, sides.spread.session_noise
+    )
     assert base.value.value is not None
     assert new.value.value is not None
     change = new.value.value - base.value.value
-    within = spread is None and sides.run_noise is None
+    within = spread is None and sides.spread.run_noise is None
     row = Difference(
         columns.metric.name,
         base.unit,

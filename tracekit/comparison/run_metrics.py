@@ -18,6 +18,7 @@ from tracekit.comparison.metrics import ENERGY_METRICS, RUN_METRICS
 from tracekit.comparison.observations import Amount, Observations, Unit
 from tracekit.comparison.result import Difference, Value
 from tracekit.comparison.rows import build_tested_row, refuse_difference
+from tracekit.comparison.sessions import GivenSpread
 from tracekit.model.vocabulary import Basis, Phase
 from tracekit.text import printable
 
@@ -25,7 +26,7 @@ _Runs = Sequence[Observations]
 
 
 def iter_preparation_rows(
-    base: _Runs, new: _Runs, noise: Sequence[_Runs], run_noise: float | None
+    base: _Runs, new: _Runs, noise: Sequence[_Runs], spread: GivenSpread
 ) -> Iterator[Difference]:
     """Yield the rows of loading and compiling that a side shows."""
     for name in RUN_METRICS:
@@ -34,11 +35,11 @@ def iter_preparation_rows(
             for side in (base, new, *noise)
         ]
         if values[0].value is not None or values[1].value is not None:
-            yield _compare_values(name, "ns", values, run_noise)
+            yield _compare_values(name, "ns", values, spread)
 
 
 def iter_energy_rows(
-    base: _Runs, new: _Runs, noise: Sequence[_Runs], run_noise: float | None, model: str
+    base: _Runs, new: _Runs, noise: Sequence[_Runs], spread: GivenSpread, model: str
 ) -> Iterator[Difference]:
     """Yield the energy of a call of a model on each rail that both sides show."""
     for name, rail in ENERGY_METRICS.items():
@@ -46,7 +47,7 @@ def iter_energy_rows(
             _average_runs([_measure_energy(run, rail, model) for run in side]) for side in (base, new, *noise)
         ]
         if values[0].value is not None and values[1].value is not None:
-            yield _compare_values(name, "mJ", values, run_noise)
+            yield _compare_values(name, "mJ", values, spread)
 
 
 def _measure_energy(run: Observations, rail: str, model: str) -> Amount:
@@ -62,12 +63,12 @@ def _measure_energy(run: Observations, rail: str, model: str) -> Amount:
     return Amount(entries[0].energy_mj, basis, "no samples of power lie within a run of its calls")
 
 
-def _compare_values(name: str, unit: Unit, values: Sequence[Value], run_noise: float | None) -> Difference:
+def _compare_values(name: str, unit: Unit, values: Sequence[Value], spread: GivenSpread) -> Difference:
     base, new, *noise = values
     if refusal := refuse_difference(name, (unit, unit), base, new):
         return refusal
-    comparable = [group for group in noise if group.basis == base.basis]
-    estimate = _estimate_difference(base, new, comparable, run_noise)
+    noise_values = [group.runs if group.basis == base.basis else () for group in noise]
+    estimate = _estimate_difference(base, new, noise_values, spread)
     if estimate is not None:
         return build_tested_row(name, unit, (base, new), estimate)
     assert base.value is not None
@@ -76,14 +77,18 @@ def _compare_values(name: str, unit: Unit, values: Sequence[Value], run_noise: f
 
 
 def _estimate_difference(
-    base: Value, new: Value, noise: Sequence[Value], run_noise: float | None
+    base: Value, new: Value, noise: Sequence[Sequence[float]], spread: GivenSpread
 ) -> Estimate | None:
-    base_values, new_values, *noise_values = (np.array(side.runs, float) for side in (base, new, *noise))
+    base_values, new_values, *noise_values = (
+        np.array(values, float) for values in (base.runs, new.runs, *noise)
+    )
     scale = scale_of(True, base_values, new_values, *noise_values)
-    if run_noise is None:
-        return estimate_between_runs(base_values, new_values, noise_values, scale)
+    if spread.run_noise is None:
+        return estimate_between_runs(base_values, new_values, noise_values, scale, sessions=spread.sessions)
     exact = [[RunVariation(value, 0.0, np.inf) for value in side.runs] for side in (base, new)]
-    return estimate_within_runs(exact[0], exact[1], scale, run_noise)
+    return estimate_within_runs(
+        exact[0], exact[1], scale, spread.run_noise, session_noise=spread.session_noise
+    )
 
 
 def _average_runs(amounts: Sequence[Amount]) -> Value:

@@ -86,12 +86,13 @@ def compute_share_interval(
     spread: Estimate | None,
     run_noise: float | None,
     level: float = LEVEL,
+    session_noise: float | None = None,
 ) -> tuple[float, float]:
     """Return the interval of the difference of two sides' shares; each array has a run's calls as 1 or 0.
 
     ``spread`` is the difference by the shares of the runs, where these are several. The interval is then
     never narrower than the one that takes all calls for independent. ``run_noise`` is a given spread
-    between runs, as a fraction of 1.
+    between runs, as a fraction of 1, and ``session_noise`` one between sessions, where ``spread`` has none.
     """
     sides = base, new
     if spread is not None:
@@ -103,7 +104,9 @@ def compute_share_interval(
     counts = [sum(count_independent_calls(run, [*base, *new]) for run in side) for side in sides]
     low, high = compute_newcombe_interval((shares[0], shares[1]), (counts[0], counts[1]), level)
     change = shares[1] - shares[0]
-    given = normal_quantile((1 + level) / 2) * (run_noise or 0.0) * math.sqrt(sum(1 / len(s) for s in sides))
+    of_runs = (run_noise or 0.0) * math.sqrt(sum(1 / len(side) for side in sides))
+    of_sessions = (session_noise or 0.0) * math.sqrt(2)
+    given = normal_quantile((1 + level) / 2) * math.hypot(of_runs, of_sessions)
     return (
         _limit_to_one(change - math.hypot(change - low, given)),
         _limit_to_one(change + math.hypot(high - change, given)),

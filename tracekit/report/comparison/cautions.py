@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from tracekit.comparison.cautions import MIXED_WINDOWS, REPEATED
 from tracekit.comparison.result import Caution
-from tracekit.comparison.turns import NOT_IN_TURN
+from tracekit.comparison.turns import NOT_IN_TURN, ORDER_UNKNOWN, SESSION_NOISE
 from tracekit.text import plural
 
 _FIELDS = {
@@ -49,7 +49,21 @@ def _not_in_turn(facts: Mapping[str, object]) -> str:
     gap = plural(round(hours), "hour") if hours >= 1.5 else plural(max(1, round(60 * hours)), "minute")
     return (
         f"the sides were recorded {gap} apart, one after the other, {facts['first']} first: what else changed"
-        " in between may explain a difference; record BASE and NEW in turn (record --interleave)"
+        " in between may explain a difference; record BASE and NEW in turn (record --interleave), or give the"
+        " spread between sessions (--session-noise)"
+    )
+
+
+def _session_noise(facts: Mapping[str, object]) -> str:
+    given = facts.get("session_noise")
+    source = (
+        f"given, not measured: {100 * float(str(given)):g} % of each number (of shares, as many points)"
+        if given is not None
+        else f"that of {facts['sessions']} sessions of the recordings for the noise"
+    )
+    return (
+        "BASE and NEW are not shown to have been recorded in turn; the spread between sessions is"
+        f" {source}; functions and findings are tested without it"
     )
 
 
@@ -74,6 +88,11 @@ _SENTENCES: dict[str, Callable[[Mapping[str, object]], str]] = {
     ),
     REPEATED: _repeated,
     NOT_IN_TURN: _not_in_turn,
+    ORDER_UNKNOWN: lambda _: (
+        "the recordings do not show whether BASE and NEW were recorded in turn: if not, what else changed in"
+        " between may explain a difference"
+    ),
+    SESSION_NOISE: _session_noise,
     "hot": lambda facts: (
         f"the thermal state was {_listed(facts['states'])} while recording, which slows the device down"
     ),

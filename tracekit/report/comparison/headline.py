@@ -8,7 +8,7 @@ from tracekit.analysis.verdicts import MIXED, UNKNOWN
 from tracekit.comparison.cautions import MIXED_WINDOWS
 from tracekit.comparison.estimates import USUAL_SPREAD
 from tracekit.comparison.result import Comparison, Difference, ModelLengths
-from tracekit.comparison.turns import NOT_IN_TURN
+from tracekit.comparison.turns import NOT_IN_TURN, ORDER_UNKNOWN, SESSION_NOISE
 from tracekit.model.vocabulary import SERVING
 from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.comparison.decision import (
@@ -63,7 +63,9 @@ def sentence(comparison: Comparison) -> str:
     elif any(caution.code == MIXED_WINDOWS for caution in comparison.cautions):
         parts.append("But the sides have different kinds of calls: compare each kind.")
     parts += [
-        f"But {caution_text(caution)}." for caution in comparison.cautions if caution.code == NOT_IN_TURN
+        f"But {caution_text(caution)}."
+        for caution in comparison.cautions
+        if caution.code in (NOT_IN_TURN, ORDER_UNKNOWN)
     ]
     return " ".join(filter(None, parts))
 
@@ -226,12 +228,18 @@ def _against(row: Difference, more: str = "") -> str:
 
 
 def _tested(comparison: Comparison) -> str:
+    sessions = next((caution for caution in comparison.cautions if caution.code == SESSION_NOISE), None)
+    of_sessions = ""
+    if sessions is not None:
+        of_sessions = ", each side a session"
+        if comparison.session_noise is not None:
+            of_sessions += f" (given spread {percent(comparison.session_noise)})"
     if comparison.run_noise is not None:
-        return f"with a given spread between runs of {percent(comparison.run_noise)}"
+        return f"with a given spread between runs of {percent(comparison.run_noise)}{of_sessions}"
     counts = len(comparison.base.runs), len(comparison.new.runs)
     builds = f" (of {plural(comparison.noise_builds, 'build')})" if comparison.noise_builds else ""
     more = f" and {comparison.noise_runs} for the noise{builds}" if comparison.noise_runs else ""
-    return f"between {plural(counts[0], 'run')} of BASE and {counts[1]} of NEW{more}"
+    return f"between {plural(counts[0], 'run')} of BASE and {counts[1]} of NEW{more}{of_sessions}"
 
 
 # Engines ---------------------------------------------------------------------------------------------------

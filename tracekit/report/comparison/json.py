@@ -73,6 +73,7 @@ def to_dict(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> dic
         "run_noise": comparison.run_noise,
         "noise_runs": comparison.noise_runs,
         "noise_builds": comparison.noise_builds,
+        "session_noise": comparison.session_noise,
         "min_change": comparison.min_change,
         "without_times": list(comparison.without_times),
         "samples": [
