@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -42,12 +42,16 @@ def measure_marks(runs: int, base: Sequence[float], new: Sequence[float], pairs:
     return 100 * marked / pairs
 
 
-def print_table(rows: Sequence[dict[str, float]]) -> str:
-    """Return the rows as a table in Markdown."""
+def print_table(rows: Sequence[Mapping[str, float | None]]) -> str:
+    """Return the rows as a table in Markdown; a number that is not there is a dash."""
     header = list(rows[0])
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    lines += ["| " + " | ".join(f"{row[name]:.3g}" for name in header) + " |" for row in rows]
+    lines += ["| " + " | ".join(_print_cell(row[name]) for name in header) + " |" for row in rows]
     return "\n".join(lines)
+
+
+def _print_cell(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"
 
 
 def main() -> None:
