@@ -162,23 +162,23 @@ def is_counted(row: Interval, rows: list[Interval]) -> bool:
     """True for a row of process 7, or one whose label fits a model or function of its runtimes."""
     if row.source != "ane-hw-intervals" or row.pid >= 0:
         return row.pid in (7, -1)
-    named = [other for other in rows if other.source in ("coreml-os-signpost", "ODIEProfile")]
-    of_core_ai = [other for other in named if other.source == "ODIEProfile"]
+    named = [entry for entry in rows if entry.source in ("coreml-os-signpost", "ODIEProfile")]
+    of_core_ai = [entry for entry in named if entry.source == "ODIEProfile"]
 
-    def fits(other: Interval) -> bool:
-        return any(other.label.startswith(f"{name.model}_") for name in named)
+    def fits(entry: Interval) -> bool:
+        return any(entry.label.startswith(f"{name.model}_") for name in named)
 
-    def of_function(other: Interval) -> list[Interval]:
-        return [call for call in of_core_ai if other.label.startswith(f"{call.label}_")]
+    def of_function(entry: Interval) -> list[Interval]:
+        return [call for call in of_core_ai if entry.label.startswith(f"{call.label}_")]
 
-    def is_region(other: Interval) -> bool:
-        return bool(of_core_ai) and "_ANE_region_" in other.label
+    def is_region(entry: Interval) -> bool:
+        return bool(of_core_ai) and "_ANE_region_" in entry.label
 
     alike = [o for o in rows if o.source == row.source and is_region(o) == is_region(row)]
     if is_region(row):
-        calls = of_function(row) if any(of_function(other) for other in alike) else of_core_ai
+        calls = of_function(row) if any(of_function(entry) for entry in alike) else of_core_ai
         return any(call.start < row.end and row.start < call.end for call in calls)
-    return fits(row) or not any(fits(other) for other in alike)
+    return fits(row) or not any(fits(entry) for entry in alike)
 
 
 def may_be_of_others(rows: list[Interval]) -> list[Interval]:

@@ -139,10 +139,10 @@ def listed(case: Case) -> tuple[set[tuple[int, int]], int]:
         owner = windows[window]["thread_id"]
         claimants.setdefault(sample, set()).add(("thread", owner) if owner >= 0 else ("window", window))
     ambiguous = {sample for sample, callers in claimants.items() if len(callers) > 1}
-    own = {(window, sample) for window, sample in inside if is_own(window, sample)}
+    members = {(window, sample) for window, sample in inside if is_own(window, sample)}
     served = {sample: next(iter(callers)) for sample, callers in claimants.items() if len(callers) == 1}
     ambiguous |= of_other_calls(served, labels, threads)
-    return own | {pair for pair in joined if pair[1] not in ambiguous}, len(ambiguous)
+    return members | {pair for pair in joined if pair[1] not in ambiguous}, len(ambiguous)
 
 
 def of_other_calls(served: dict[int, tuple[str, int]], labels: SampleLabels, threads: list[int]) -> set[int]:
@@ -253,9 +253,9 @@ def test_times_are_those_of_the_pairs(
     times, weights = trace.samples["time_ns"].tolist(), trace.weights.tolist()
     frame = analysis.window_rows
     for window, (start, end) in enumerate(zip(frame["start_ns"], frame["end_ns"], strict=True)):
-        own = samples_of(analysis.members, window).tolist()
-        spans = {s: (times[s], min(times[s] + weights[s], end)) for s in own}
-        loading = [spans[s] for s in own if analysis.labels.phase[s] in PREPARING]
+        samples = samples_of(analysis.members, window).tolist()
+        spans = {s: (times[s], min(times[s] + weights[s], end)) for s in samples}
+        loading = [spans[s] for s in samples if analysis.labels.phase[s] in PREPARING]
         if analysis.times["preparing_basis"].iloc[window] != Basis.MEASURED:
             assert analysis.times["preparing_ns"].iloc[window] == covered(loading)
         measured = [

@@ -132,12 +132,12 @@ def test_sides_of_two_sessions_differ_by_chance_in_five_of_a_hundred(runs: int, 
     """As in the calibration: 2 % between sessions and 2 % between runs, six builds of two sessions."""
     rng = np.random.default_rng([runs, library_runs])
     builds = [build for build in range(6) for _ in range(2)]
-    known = SessionNoise(None, builds)
+    noise_between = SessionNoise(None, builds)
     alarms = []
     for _ in range(2000):
         base, new = (rng.normal(rng.normal(0, 0.02), 0.02, runs) for _ in range(2))
         noise = [rng.normal(build + rng.normal(0, 0.02), 0.02, library_runs) for build in builds]
-        estimate = estimate_between_runs(base, new, noise, "linear", sessions=known)
+        estimate = estimate_between_runs(base, new, noise, "linear", sessions=noise_between)
         assert estimate is not None
         alarms.append(estimate.probability < 0.05)
     assert np.mean(alarms) < 0.065  # the standard error is 0.5 points
@@ -163,8 +163,8 @@ def test_recordings_more_than_four_hours_apart_are_of_two_sessions() -> None:
 
 
 def test_a_build_with_a_recording_of_no_known_start_is_one_session() -> None:
-    known = [entry for number in range(1, 7) for entry in day(number, 1 + number / 50)]
-    assert count_sessions([known, [run(""), *day(9, 1.1), *day(10, 1.2)]]) == (
+    day_runs = [entry for number in range(1, 7) for entry in day(number, 1 + number / 50)]
+    assert count_sessions([day_runs, [run(""), *day(9, 1.1), *day(10, 1.2)]]) == (
         [1, 1, 1, 1, 1, 1, 3],
         [0, 0, 0, 0, 0, 0, 1],
     )
@@ -177,9 +177,9 @@ EVEN = [1.0, 1.01, 1.02]
 
 
 def outcome(
-    base: list[Analysis], new: list[Analysis], change: str, strict: bool = False, **known: float
+    base: list[Analysis], new: list[Analysis], change: str, strict: bool = False, **options: float
 ) -> str:
-    comparison = compare(base, new, **known)  # type: ignore[arg-type]
+    comparison = compare(base, new, **options)  # type: ignore[arg-type]
     (result,) = check_changes(comparison, [parse_change(change)], strict)
     return f"{result.outcome}: {result.reason}"
 

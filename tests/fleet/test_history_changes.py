@@ -24,12 +24,12 @@ def changes_of(path: Path, fleet: Fleet) -> tuple[History, Changes]:
     return history, find_changes(history)
 
 
-def placed(history: History, found: list[SeriesChange]) -> list[tuple[str, str, str, int, int]]:
+def placed(history: History, changes: list[SeriesChange]) -> list[tuple[str, str, str, int, int]]:
     """Return model, device, metric, first build and the build at which it was found."""
     keys = history.keys
     return [
         (key.model, key.device, key.metric, change.first, change.found_at)
-        for change in found
+        for change in changes
         for key in [keys[change.series]]
     ]
 
@@ -79,21 +79,21 @@ def test_an_engine_that_changes_with_the_unknown_share_is_withheld(tmp_path: Pat
         unmeasured=(Unmeasured(PHONE, 10, 20, 0.4),),
     )
     history, changes = changes_of(tmp_path, fleet)
-    found = {
+    is_shown = {
         history.keys[change.series].metric: change.withheld
         for change in changes.changes
         if change.found_at == 10
     }
-    assert found["ANE unknown share"] is False
-    assert found["CPU used share"] is True
+    assert is_shown["ANE unknown share"] is False
+    assert is_shown["CPU used share"] is True
 
 
 def test_a_shift_of_all_models_is_the_device_and_no_change_of_a_model(tmp_path: Path) -> None:
     fleet = Fleet(models=4, builds=40, spread=0.01, shifts=(DeviceShift(PHONE, 30, 1.08, "iOS 27.1"),))
     _, changes = changes_of(tmp_path, fleet)
     assert changes.changes == ()
-    found = [(shift.device, shift.metric, shift.first, shift.models) for shift in changes.shifts]
-    assert found == [(PHONE, metric, 30, 4) for metric in ("mean", "p50", "p90")]
+    shifts = [(shift.device, shift.metric, shift.first, shift.models) for shift in changes.shifts]
+    assert shifts == [(PHONE, metric, 30, 4) for metric in ("mean", "p50", "p90")]
     assert all(shift.shift == pytest.approx(np.log(1.08), abs=0.02) for shift in changes.shifts)
 
 

@@ -38,8 +38,8 @@ def view(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def row(view: dict[str, Any], model: str, device: str) -> dict[str, Any]:
-    (found,) = [row for row in view["rows"] if (row["model"], row["device"]) == (model, device)]
-    return found
+    (row,) = [row for row in view["rows"] if (row["model"], row["device"]) == (model, device)]
+    return row
 
 
 def changes(view: dict[str, Any], model: str, device: str) -> list[dict[str, Any]]:
@@ -59,22 +59,22 @@ def test_a_series_that_changed_has_its_levels_and_the_others_have_none(view: dic
 def test_a_change_that_people_accepted_is_marked(tmp_path: Path) -> None:
     dataset = write_fleet(tmp_path / "results", FLEET)
     write_accepted(dataset.path, [Accepted("Dictate", PHONE, "iPhone 17 Pro", "Encoder", "p50", "420")])
-    found = history_view(read_history_data(dataset), "Dictate")
-    marked = [change["label"] for change in found["changes"] if change["accepted"]]
+    view = history_view(read_history_data(dataset), "Dictate")
+    marked = [change["label"] for change in view["changes"] if change["accepted"]]
     assert len(marked) == 1 and marked[0].startswith("p50 +")
 
 
 def test_the_command_of_a_change_accepts_it(tmp_path: Path) -> None:
     dataset = write_fleet(tmp_path / "my results", FLEET)
-    found = history_view(read_history_data(dataset), "Dictate")["changes"]
-    (command,) = {change["acceptCommand"] for change in found if change["label"].startswith("p50 +")}
+    changes = history_view(read_history_data(dataset), "Dictate")["changes"]
+    (command,) = {change["acceptCommand"] for change in changes if change["label"].startswith("p50 +")}
     assert (
         command
         == f"tracekit fleet check '{tmp_path}/my results' --require 'no changes in \"Encoder\"' --accept"
     )
     assert CliRunner().invoke(main, shlex.split(command)[1:]).exit_code == 0
-    found = history_view(read_history_data(dataset), "Dictate")["changes"]
-    assert {change["label"][:5] for change in found if change["accepted"]} >= {"p50 +"}
+    changes = history_view(read_history_data(dataset), "Dictate")["changes"]
+    assert {change["label"][:5] for change in changes if change["accepted"]} >= {"p50 +"}
 
 
 def test_each_model_and_device_has_a_row(view: dict[str, Any]) -> None:
@@ -130,21 +130,21 @@ def test_points_have_the_interval_of_their_recordings(tmp_path: Path) -> None:
             for number, length in enumerate(lengths)
         ],
     )  # fmt: skip
-    (found,) = history_view(read_history_data(dataset), "")["rows"]
+    (row,) = history_view(read_history_data(dataset), "")["rows"]
     logs = [math.log(length / 1e6) for length in lengths]
     half = 12.7062 * stdev(logs) / math.sqrt(2)  # Student's t of one degree of freedom
-    assert found["p50"]["ms"] == [pytest.approx(math.sqrt(110), rel=1e-4)]
-    assert found["p50"]["low"] == [pytest.approx(math.sqrt(110) * math.exp(-half), rel=1e-4)]
-    assert found["p50"]["high"] == [pytest.approx(math.sqrt(110) * math.exp(half), rel=1e-4)]
-    assert found["power"] == "has too few builds for a level: no change of it can be found yet"
+    assert row["p50"]["ms"] == [pytest.approx(math.sqrt(110), rel=1e-4)]
+    assert row["p50"]["low"] == [pytest.approx(math.sqrt(110) * math.exp(-half), rel=1e-4)]
+    assert row["p50"]["high"] == [pytest.approx(math.sqrt(110) * math.exp(half), rel=1e-4)]
+    assert row["power"] == "has too few builds for a level: no change of it can be found yet"
 
 
 def test_a_single_recording_has_no_interval(tmp_path: Path) -> None:
     place = {"device": "Phone", "app": "App", "build": "7", "recording": "a"}
     model = {**place, "model": "evil\x1b[2J", "calls": 3, "p50_ns": 2e6, "source": "coreml"}
     dataset = write_dataset(tmp_path / "results", recordings=[place], models=[model])
-    (found,) = history_view(read_history_data(dataset), "App")["rows"]
-    assert (found["p50"]["low"], found["p50"]["high"], found["model"]) == ([None], [None], r"evil\x1b[2J")
+    (row,) = history_view(read_history_data(dataset), "App")["rows"]
+    assert (row["p50"]["low"], row["p50"]["high"], row["model"]) == ([None], [None], r"evil\x1b[2J")
 
 
 def test_recordings_without_a_build_are_counted(tmp_path: Path) -> None:

@@ -25,9 +25,9 @@ def random_tree(rng: random.Random, depth: int = 0) -> Node:
 
 
 def stacks_of(node: Node, above: Stack = ()) -> Iterator[tuple[Stack, int]]:
-    name, own, callees = node
-    if own:
-        yield (*above, name), own
+    name, self_ms, callees = node
+    if self_ms:
+        yield (*above, name), self_ms
     for callee in callees:
         yield from stacks_of(callee, (*above, name))
 
@@ -55,8 +55,8 @@ def as_spindump(node: Node, level: int = 0) -> Iterator[str]:
 
 
 def as_deep_copy(node: Node, level: int = 0) -> Iterator[str]:
-    name, own, callees = node
-    yield f"{total(node)}.00 ms  50.0%\t{own}.00 ms\t \t  {' ' * level}{name}"
+    name, self_ms, callees = node
+    yield f"{total(node)}.00 ms  50.0%\t{self_ms}.00 ms\t \t  {' ' * level}{name}"
     for callee in callees:
         yield from as_deep_copy(callee, level + 1)
 
@@ -99,8 +99,8 @@ def test_random_trees_come_back(tmp_path, written: Callable[[list[Node]], Iterat
         trace = trace_of_text(tmp_path, "\n".join(written(trees)) + "\n")
         expected: Counter[Stack] = Counter()
         for tree in trees:
-            for stack, own in stacks_of(tree):
-                expected[stack] += own
+            for stack, self_ms in stacks_of(tree):
+                expected[stack] += self_ms
         read: Counter[Stack] = Counter()
         for count, stack in counted(trace):
             read[stack] += count
@@ -113,18 +113,18 @@ def damaged(text: str, rng: random.Random) -> str:
     """Return a text with characters, lines and numbers replaced, removed, repeated and moved."""
     parts = list(text) if rng.random() < 0.5 else text.splitlines(keepends=True)
     for _ in range(rng.choice([1, 5, 40])):
-        place, other = rng.randrange(len(parts)), rng.randrange(len(parts))
+        place, target = rng.randrange(len(parts)), rng.randrange(len(parts))
         choice = rng.randrange(5)
         if choice == 0:
             parts[place] = rng.choice('+!:|*()[]<> \t\n\r"0x9…\0') * rng.choice([1, 30])
         elif choice == 1:
             del parts[place : place + rng.choice([1, 5, 100])]
         elif choice == 2:
-            parts[place:place] = parts[other : other + rng.choice([1, 50])]
+            parts[place:place] = parts[target : target + rng.choice([1, 50])]
         elif choice == 3:
             parts[place] = str(rng.choice([0, -1, 2**31, 2**63, 10**12, 10**13, 10**30]))
         else:
-            parts[place], parts[other] = parts[other], parts[place]
+            parts[place], parts[target] = parts[target], parts[place]
         parts = parts or [""]
     return "".join(parts)
 

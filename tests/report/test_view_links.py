@@ -35,31 +35,31 @@ def owners(analysis: Analysis) -> list[tuple[str, list[int], bool, str]]:
     (lane,) = [lane for lane in build_span_lanes(analysis, 1, 1) if lane.source == "ane-hw-intervals"]
     assert lane.rows is not None
     pairs = lane.pairs
-    found = []
+    entries = []
     for row, owner, reason in zip(
         range(len(lane.rows)), lane.rows["owner"], lane.rows["reason"], strict=True
     ):
         calls = pairs.call[pairs.row == row].tolist()
         is_sure = bool(pairs.is_sure[pairs.row == row].any())
         words = explain_owner(owner, reason, len(calls), is_sure)
-        found.append((str(OWNERS[owner]), calls, is_sure, words))
-    return found
+        entries.append((str(OWNERS[owner]), calls, is_sure, words))
+    return entries
 
 
 def test_a_call_has_the_lanes_of_its_workers() -> None:
     analysis = analyze(trace_of(SAMPLES))
-    found = links(analysis)
-    assert found.call.tolist() == [0, 1]
-    assert found.first_ns.tolist() == [2 * MS, 12 * MS]
-    assert found.last_ns.tolist() == [4 * MS, 12 * MS]
-    assert found.number.tolist() == [3, 1]
-    assert [str(ENGINES[code]) for code in found.engine] == ["ANE", "CPU"]
-    assert found.until_call == len(analysis.window_rows) == 3
+    linked = links(analysis)
+    assert linked.call.tolist() == [0, 1]
+    assert linked.first_ns.tolist() == [2 * MS, 12 * MS]
+    assert linked.last_ns.tolist() == [4 * MS, 12 * MS]
+    assert linked.number.tolist() == [3, 1]
+    assert [str(ENGINES[code]) for code in linked.engine] == ["ANE", "CPU"]
+    assert linked.until_call == len(analysis.window_rows) == 3
 
 
 def test_beyond_the_limit_whole_calls_have_no_links() -> None:
-    found = links(analyze(trace_of(SAMPLES)), most=1)
-    assert (found.call.tolist(), found.until_call) == ([0], 1)
+    linked = links(analyze(trace_of(SAMPLES)), most=1)
+    assert (linked.call.tolist(), linked.until_call) == ([0], 1)
     assert len(links(analyze(trace_of(SAMPLES[:5]))).call) == 0
 
 
@@ -98,8 +98,8 @@ def test_calls_of_two_models_at_once_own_the_intervals_of_their_labels() -> None
         ane(3, 5, "Net_main__Op0_AneInference"),
         ane(4, 6, "Tag_main__Op0_AneInference"),
     ]
-    found = owners(analyze(with_evidence(trace_of(SAMPLES), rows)))
-    assert [entry[:3] for entry in found] == [("call", [0], True), ("call", [1], True)]
+    entries = owners(analyze(with_evidence(trace_of(SAMPLES), rows)))
+    assert [entry[:3] for entry in entries] == [("call", [0], True), ("call", [1], True)]
 
 
 def test_an_interval_of_several_calls_is_contested_and_has_them_all() -> None:
@@ -117,8 +117,8 @@ def test_a_row_inside_of_another_one_has_its_owner() -> None:
     trace = with_evidence(trace_of([]), [prediction(1, 9, "Net"), ane(3, 7, "Net_main__Op0_AneInference")])
     inner = trace.intervals.iloc[[1]].assign(start_ns=4 * MS, end_ns=5 * MS, depth=np.int16(1))
     both = pd.concat([trace.intervals, inner], ignore_index=True)
-    found = owners(analyze(replace(trace, intervals=both)))
-    assert [entry[:2] for entry in found] == [("call", [0]), ("call", [0])]
+    entries = owners(analyze(replace(trace, intervals=both)))
+    assert [entry[:2] for entry in entries] == [("call", [0]), ("call", [0])]
 
 
 def test_ranges_of_the_user_own_nothing() -> None:

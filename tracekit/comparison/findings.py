@@ -39,11 +39,11 @@ def compare_findings(base: _Runs, new: _Runs) -> tuple[FindingChange, ...]:
     A finding has appeared or vanished only if the runs that have it differ by more than chance
     (``mark_different``), and each run of the side with fewer of them could show it.
     """
-    found = [_group_by_kind(side) for side in (base, new)]
-    kinds = list(dict.fromkeys([*found[1], *found[0]]))
-    sides = [_summarize_sides(kind, model, (base, new), found) for kind, model in kinds]
+    by_side = [_group_by_kind(side) for side in (base, new)]
+    kinds = list(dict.fromkeys([*by_side[1], *by_side[0]]))
+    sides = [_summarize_sides(kind, model, (base, new), by_side) for kind, model in kinds]
     changes = [
-        _describe_change(kind, model, _choose_trend(*pair, is_different), pair, (base, new), found)
+        _describe_change(kind, model, _choose_trend(*pair, is_different), pair, (base, new), by_side)
         for (kind, model), pair, is_different in zip(kinds, sides, mark_different(sides), strict=True)
     ]
     return tuple(sorted(changes, key=_rank))
@@ -54,20 +54,20 @@ _Found = dict[tuple[Kind[Any], str], dict[int, list[Finding[Any]]]]
 
 def _group_by_kind(side: _Runs) -> _Found:
     """Return the findings of a side by kind and model, and by the number of the run."""
-    found: _Found = {}
+    by_kind: _Found = {}
     for number, run in enumerate(side):
         for finding in run.analysis.findings:
             if finding.kind.about == "calls":
-                found.setdefault((finding.kind, finding.model), {}).setdefault(number, []).append(finding)
-    return found
+                by_kind.setdefault((finding.kind, finding.model), {}).setdefault(number, []).append(finding)
+    return by_kind
 
 
 def _summarize_sides(
-    kind: Kind[Any], model: str, sides: tuple[_Runs, _Runs], found: Sequence[_Found]
+    kind: Kind[Any], model: str, sides: tuple[_Runs, _Runs], by_side: Sequence[_Found]
 ) -> tuple[FindingSide, FindingSide]:
     base, new = (
         _summarize_side(kind, model, runs, of_side.get((kind, model), {}))
-        for runs, of_side in zip(sides, found, strict=True)
+        for runs, of_side in zip(sides, by_side, strict=True)
     )
     return base, new
 
@@ -78,12 +78,12 @@ def _describe_change(
     trend: FindingTrend,
     pair: tuple[FindingSide, FindingSide],
     sides: tuple[_Runs, _Runs],
-    found: Sequence[_Found],
+    by_side: Sequence[_Found],
 ) -> FindingChange:
     """Return the change with a finding of the side that it is about: the one that has it in more runs."""
     base, new = pair
     side = 0 if trend == "vanished" or not new.found else 1
-    number, findings = next(iter(found[side][kind, model].items()))
+    number, findings = next(iter(by_side[side][kind, model].items()))
     return FindingChange(kind, model, trend, base, new, findings[0], sides[side][number].analysis.trace.info)
 
 
@@ -94,13 +94,13 @@ def _summarize_side(
         _iter_reasons(kind, model, [run for number, run in enumerate(runs) if number not in findings])
     )
     losses = [_compute_loss(runs[number], model, entries) for number, entries in findings.items()]
-    known = [loss for loss in losses if loss is not None]
+    stated = [loss for loss in losses if loss is not None]
     return FindingSide(
         len(runs),
         len(findings),
         len(reasons),
         reasons[0] if reasons else "",
-        tuple(known) if len(known) == len(losses) else (),
+        tuple(stated) if len(stated) == len(losses) else (),
     )
 
 

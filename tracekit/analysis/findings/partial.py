@@ -234,35 +234,35 @@ def _find_shared(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding[Part
     rows = used[parts.is_shared[engine][used]]
     if len(rows) < _FEWEST_PARTS or 2 * len(rows) < len(used):
         return None
-    others = [other for other in SERVING if other is not engine]
+    others = [helper for helper in SERVING if helper is not engine]
     # What a table measured and what stacks show are two numbers: the larger of them would have no basis.
-    busy = {other: int(calls.work[other].busy_ns[rows].sum()) for other in others}
-    sampled = {other: int(calls.work[other].sampled_ns[rows].sum()) for other in others}
-    other = max(others, key=lambda name: (busy[name] or sampled[name], int(calls.serves(name)[rows].sum())))
-    is_measured = busy[other] > 0
+    busy = {helper: int(calls.work[helper].busy_ns[rows].sum()) for helper in others}
+    sampled = {helper: int(calls.work[helper].sampled_ns[rows].sum()) for helper in others}
+    helper = max(others, key=lambda name: (busy[name] or sampled[name], int(calls.serves(name)[rows].sum())))
+    is_measured = busy[helper] > 0
     labels = calls.analysis.labels
     sample, _ = calls.analysis.members.pairs(_sample_calls(rows))
-    is_part = is_engine(labels.engine[sample], other) & is_phase(
+    is_part = is_engine(labels.engine[sample], helper) & is_phase(
         labels.phase[sample], *(phase for phase in Phase if phase.is_inference)
     )
     frame = find_leading_frame(calls, sample[is_part])
-    total, length = busy[other] or sampled[other], int(calls.lengths[rows].sum())
+    total, length = busy[helper] or sampled[helper], int(calls.lengths[rows].sum())
     numbers: PartNumbers = {
         "is_named": model.is_named,
         "engine": engine,
         "calls": len(used),
         "cut": len(rows),
         "pieces": None,
-        "between": other,
+        "between": helper,
         "between_ns": total // len(rows),
-        "sampled_ns": sampled[other] // len(rows),
+        "sampled_ns": sampled[helper] // len(rows),
         "share": total / length if length else 0.0,
         "frame": frame,
         "part_basis": Basis.MEASURED if is_measured else Basis.SAMPLED,
     }
     whole = used[~parts.is_shared[engine][used]]
-    # Without a call that is on the engine alone, the other engine's part is what it takes.
-    lost = sum_extra_length(calls, rows, whole) if len(whole) else calls.sum_part(EXECUTING[other], rows)
+    # Without a call that is on the engine alone, the helper's part is what it takes.
+    lost = sum_extra_length(calls, rows, whole) if len(whole) else calls.sum_part(EXECUTING[helper], rows)
     return Finding(
         kind=PARTLY_ON_ENGINE,
         severity="warning" if _MUCH_ELSEWHERE * total >= length else "info",
@@ -274,6 +274,6 @@ def _find_shared(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding[Part
         support=(frame,) if frame else (),
         actions=(
             Action("compute-units", {"model": model.name}),
-            Action("check-no-engine", {"engine": other, "model": model.model}),
+            Action("check-no-engine", {"engine": helper, "model": model.model}),
         ),
     )

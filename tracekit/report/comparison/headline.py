@@ -118,15 +118,15 @@ def _lengths(comparison: Comparison) -> str:
         if changed:
             begin = "In these recordings NEW" if here else "NEW"
             sentences.append(f"{begin} is {verdict}: {'; '.join(changed)}.")
-    others = [(model, outcome) for model, outcome in outcomes if outcome in ("same", "not shown")]
-    sentences += [_unchanged(model, outcome, limit) for model, outcome in others[:_MOST_UNCHANGED]]
-    if len(others) > _MOST_UNCHANGED:
-        more = plural(len(others) - _MOST_UNCHANGED, "more model")
+    unchanged = [(model, outcome) for model, outcome in outcomes if outcome in ("same", "not shown")]
+    sentences += [_unchanged(model, outcome, limit) for model, outcome in unchanged[:_MOST_UNCHANGED]]
+    if len(unchanged) > _MOST_UNCHANGED:
+        more = plural(len(unchanged) - _MOST_UNCHANGED, "more model")
         sentences.append(f"No difference in length is shown for {more}.")
     sentences += dict.fromkeys(f"{describe_grid(model.grid)}." for model in comparable if model.grid)
     if growth := describe_growth(comparison):
         sentences.append(growth)
-    if here and len(others) < len(outcomes):
+    if here and len(unchanged) < len(outcomes):
         sentences.append(_describe_one_run(comparable, limit))
     elif not here:
         sentences.append(f"Tested {_tested(comparison)}.")
@@ -162,9 +162,9 @@ def _changed(model: ModelLengths, verdict: str, outcome: LengthOutcome, min_chan
         for row, decision in decided
         if decision == "not shown" and row.judgement == "within the noise"
     )
-    rest = [f"{same} unchanged to within {percent(min_change)}"] if same else []
-    rest += [f"no difference of {not_shown} is shown"] if not_shown else []
-    return "; ".join([", ".join(parts), *rest])
+    phrases = [f"{same} unchanged to within {percent(min_change)}"] if same else []
+    phrases += [f"no difference of {not_shown} is shown"] if not_shown else []
+    return "; ".join([", ".join(parts), *phrases])
 
 
 def _unchanged(model: ModelLengths, outcome: LengthOutcome, min_change: float) -> str:
@@ -172,9 +172,9 @@ def _unchanged(model: ModelLengths, outcome: LengthOutcome, min_change: float) -
     subject, limit = _subject(model, row), percent(min_change)
     if row.judgement == "too few to tell":
         return f"Too few calls for an interval of {subject}: {_against(row)}."
-    more = "".join(f", {_brief(other)}" for other in others if other.low is not None)
+    more = "".join(f", {_brief(entry)}" for entry in others if entry.low is not None)
     if row.tested == WITHIN:
-        if not any(other.difference for other in (row, *others)):
+        if not any(entry.difference for entry in (row, *others)):
             return f"In these recordings {subject} is the same: {value_text(row.new, row.unit)}."
         if outcome == "same":
             return f"In these recordings {subject} is the same to within {limit}: {_against(row)}{more}."
@@ -182,7 +182,7 @@ def _unchanged(model: ModelLengths, outcome: LengthOutcome, min_change: float) -
         return f"No difference in length is shown in these recordings: {numbers}."
     numbers = f"{subject} {_against(row, _interval(row))}{more}"
     if outcome == "same":
-        is_close = all(is_within(other, min_change) for other in (row, *others))
+        is_close = all(is_within(entry, min_change) for entry in (row, *others))
         begin = "no slower and no faster to within" if is_close else "slower or faster by less than"
         return f"NEW is {begin} {limit}: {numbers}."
     return f"No difference in length is shown: {numbers}{could_show(row)}."
