@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracekit.checks.requirements import Kind
-from tracekit.comparison.bootstrap import FloatArray, Statistic, count_required_values, estimate
+from tracekit.comparison.blocks import FloatArray
+from tracekit.comparison.bootstrap import Statistic, count_required_values, estimate
 from tracekit.comparison.estimates import compute_centre, scale_of
 from tracekit.comparison.shares import compute_wilson_interval, count_independent_calls
 from tracekit.statistics.distributions import binomial_at_most, normal_quantile, t_quantile

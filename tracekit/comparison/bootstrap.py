@@ -13,9 +13,14 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
+from tracekit.comparison.blocks import (
+    FloatArray,
+    choose_block_length,
+    compute_block_length,
+    find_longest_block,
+)
+
 Statistic: TypeAlias = Literal["mean"] | float
 """The mean, or a nearest-rank percentile as a fraction."""
 
@@ -60,9 +65,24 @@ def count_required_values(statistic: Statistic) -> int:
     return max(FEWEST, int(np.ceil(1 / (1 - fraction) - 1e-9)))
 
 
-def compute_block_length(count: int) -> int:
-    """Return the number of neighbours that are drawn together: twice the cube root, at most a third."""
-    return max(1, min(math.ceil(count / 3), math.ceil(2 * math.cbrt(count))))
+def choose_block_lengths(columns: Sequence[FloatArray], statistics: Sequence[ColumnStatistic]) -> list[int]:
+    """Return the lengths of blocks for a run's statistics: the usual one, and a longer one where needed.
+
+    The longer one is as long as any of the statistics needs; a percentile varies as the share of calls above
+    it does, a mean as the calls themselves. Blocks as long as a period of the calls vary too little, so the
+    usual length stays beside it, and what varies more counts.
+    """
+    count = len(columns[0]) if columns else 0
+    usual = longest = compute_block_length(count)
+    for spec in statistics:
+        values = columns[spec.column]
+        values = values[~np.isnan(values)]
+        if len(values) and spec.statistic != "mean":
+            values = (values > estimate(values, spec.statistic)).astype(np.float64)
+        # Windows without a value lie between those that resemble each other.
+        windows = math.ceil(choose_block_length(values) * count / max(1, len(values)))
+        longest = max(longest, min(windows, find_longest_block(count)))
+    return sorted({usual, longest})
 
 
 def choose_draw_count(windows: int) -> int:
@@ -71,18 +91,25 @@ def choose_draw_count(windows: int) -> int:
 
 
 def resample_statistics(
-    columns: Sequence[FloatArray], statistics: Sequence[ColumnStatistic], draws: int, seed: tuple[int, ...]
+    columns: Sequence[FloatArray],
+    statistics: Sequence[ColumnStatistic],
+    draws: int,
+    length: int,
+    seed: tuple[int, ...],
 ) -> FloatArray:
-    """Return the statistics of each draw of a run's windows, as an array of draws × statistics."""
+    """Return the statistics of each draw of a run's windows, in blocks of ``length`` windows.
+
+    The array has draws × statistics.
+    """
     count = len(columns[0]) if columns else 0
     if not count:
         return np.full((draws, len(statistics)), np.nan)
     rng = np.random.default_rng((_SEED, *seed))
-    batches = _iter_counts(count, draws, rng)
+    batches = _iter_counts(count, draws, length, rng)
     return np.concatenate([_compute_statistics(counts, columns, statistics) for counts in batches])
 
 
-def _iter_counts(count: int, draws: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+def _iter_counts(count: int, draws: int, length: int, rng: np.random.Generator) -> Iterator[FloatArray]:
     """Yield how often each window is drawn, in batches of draws: arrays of draws × windows.
 
     Resampled columns are not built: the counts are how often each value occurs in them. Each row is a sum of
@@ -92,7 +119,6 @@ def _iter_counts(count: int, draws: int, rng: np.random.Generator) -> Iterator[F
         cumulative sum                       [ 0  1  1  1  1  1 | 1  0 … ]
         end wrapped to the start             [ 1  1  1  1  1  1 ]
     """
-    length = compute_block_length(count)
     blocks = math.ceil(count / length)
     lengths = np.full(blocks, length)
     lengths[-1] = count - (blocks - 1) * length

@@ -26,7 +26,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from tracekit.comparison.bootstrap import FloatArray
+from tracekit.comparison.blocks import FloatArray
 from tracekit.comparison.sessions import SessionNoise, SessionSpread
 from tracekit.statistics.distributions import t_quantile, t_shift, t_upper_tail
 

@@ -6,13 +6,14 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
 from tracekit.comparison.bootstrap import (
     ColumnStatistic,
+    choose_block_lengths,
     choose_draw_count,
-    compute_block_length,
     count_required_values,
     resample_statistics,
 )
@@ -20,6 +21,7 @@ from tracekit.comparison.estimates import (
     LEVEL,
     Estimate,
     RunVariation,
+    Scale,
     Tested,
     estimate_between_runs,
     estimate_within_runs,
@@ -120,15 +122,19 @@ def iter_group_rows(
             yield _report_incomparable_lengths(columns, sides)
 
 
+_Draws: TypeAlias = tuple[FloatArray, int]
+"""The draws of a number, and of how many blocks each is made."""
+
+
 class _Variation:
     """How much each metric varies within each run; drawn once for all metrics, and only if needed."""
 
     def __init__(self, columns: Sequence[Columns]) -> None:
         self._columns = columns
-        self._draws: dict[tuple[str, int], FloatArray] = {}
+        self._draws: dict[tuple[str, int], list[tuple[FloatArray, int]]] = {}
 
-    def draws(self, side: str, run: int, position: int) -> FloatArray:
-        """Return the draws of one metric in one run."""
+    def draw(self, side: str, run: int, position: int) -> list[_Draws]:
+        """Return the draws of one metric in one run, for each length of blocks."""
         if (side, run) not in self._draws:
             columns = [getattr(entry, side).runs[run] for entry in self._columns]
             statistics = [
@@ -136,8 +142,15 @@ class _Variation:
                 for index, entry in enumerate(self._columns)
             ]
             count = len(columns[0])
-            self._draws[side, run] = resample_statistics(columns, statistics, choose_draw_count(count), (0,))
-        return self._draws[side, run][:, position]
+            self._draws[side, run] = [
+                (
+                    resample_statistics(columns, statistics, choose_draw_count(count), length, (0,)),
+                    math.ceil(count / length),
+                )
+                for length in choose_block_lengths(columns, statistics)
+            ]
+        drawn = [(draws[:, position], blocks) for draws, blocks in self._draws[side, run]]
+        return [(values[~np.isnan(values)], blocks) for values, blocks in drawn]
 
     def _find_same_column(self, position: int) -> int:
         """Let percentiles of the same windows use one column, which is then sorted once."""
@@ -211,24 +224,17 @@ def _report_untested(
 def _estimate_within(columns: Columns, sides: Sides, variation: _Variation, position: int) -> Estimate | None:
     """Return the difference by the variation within the runs; None where draws have no value."""
     statistic = columns.metric.statistic
-    draws: dict[str, list[tuple[float, FloatArray, int]]] = {"base": [], "new": []}
+    draws: dict[str, list[tuple[float, list[_Draws]]]] = {"base": [], "new": []}
     for side, runs in draws.items():
         for number, values in enumerate(getattr(columns, side).runs):
             of_run = run_values([values], statistic)
             if len(of_run):
-                draw_values = variation.draws(side, number, position)
-                runs.append((float(of_run[0]), draw_values[~np.isnan(draw_values)], len(values)))
-    every = [draw_values for runs in draws.values() for _, draw_values, _ in runs]
-    if not all(len(draw_values) > 1 for draw_values in every):
+                runs.append((float(of_run[0]), variation.draw(side, number, position)))
+    every = [values for runs in draws.values() for _, of_run in runs for values, _ in of_run]
+    if not all(len(values) > 1 for values in every):
         return None
     scale = scale_of(columns.metric.is_compared_by_factor(columns.base.unit), *every)
-    varied = [
-        [
-            _measure_variation(value, np.log(draw_values) if scale == "log" else draw_values, count)
-            for value, draw_values, count in runs
-        ]
-        for runs in draws.values()
-    ]
+    varied = [[_measure_variation(value, drawn, scale) for value, drawn in runs] for runs in draws.values()]
     most = _find_most(columns.metric, columns.base.unit, sides)
     return estimate_within_runs(
         varied[0], varied[1], scale, sides.spread.run_noise, most, sides.spread.session_noise
@@ -244,10 +250,15 @@ def _find_most(metric: GroupMetric, unit: Unit, sides: Sides) -> float:
     return max(side.longest_ns for side in (sides.base, sides.new))
 
 
-def _measure_variation(value: float, draw_values: FloatArray, count: int) -> RunVariation:
-    # Of few blocks, the variance of the draws is too small by (blocks - 1) / blocks.
-    blocks = max(2, int(np.ceil(count / compute_block_length(count))))
-    return RunVariation(value, float(draw_values.var()) * blocks / (blocks - 1), blocks - 1)
+def _measure_variation(value: float, drawn: Sequence[_Draws], scale: Scale) -> RunVariation:
+    """Return how much a number of a run varies: by the blocks among which it varies most."""
+    variations = []
+    for values, count in drawn:
+        # Of few blocks, the variance of the draws is too small by (blocks - 1) / blocks.
+        blocks = max(2, count)
+        variance = float((np.log(values) if scale == "log" else values).var()) * blocks / (blocks - 1)
+        variations.append(RunVariation(value, variance, blocks - 1))
+    return max(variations, key=lambda variation: variation.variance)
 
 
 def build_tested_row(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.comparison.bootstrap import FloatArray
+from tracekit.comparison.blocks import FloatArray
 
 FEWEST_DEGREES = 4
 """The degrees of freedom from which on recordings show a spread between sessions."""

@@ -12,7 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tracekit.comparison.bootstrap import FloatArray, compute_block_length
+from tracekit.comparison.blocks import (
+    FloatArray,
+    choose_block_length,
+    compute_block_length,
+    find_longest_block,
+)
 from tracekit.comparison.estimates import LEVEL, Estimate
 from tracekit.statistics.distributions import normal_quantile, t_quantile
 
@@ -47,11 +52,19 @@ def _estimate_calls_per_independent(runs: Sequence[FloatArray]) -> float:
 
     Means of blocks of independent calls have the variance of the calls / length. Where theirs is larger, it
     is an estimate from few blocks: Student's t takes the place of the normal distribution. The runs are
-    pooled, because one without a spell of its verdicts does not show how long its spells are.
+    pooled, because one without a spell of its verdicts does not show how long its spells are: the longest
+    of their blocks is taken for all, beside the usual one.
     """
+    longest = max((choose_block_length(values) for values in runs), default=1)
+    usual = max((compute_block_length(len(values)) for values in runs), default=1)
+    return max(_compare_variances(runs, length) for length in {usual, longest})
+
+
+def _compare_variances(runs: Sequence[FloatArray], most: int) -> float:
     of_calls = of_blocks = blocks = 0.0
     for values in runs:
-        count, length = len(values), compute_block_length(len(values))
+        count = len(values)
+        length = min(most, find_longest_block(count))
         if count < 2:
             continue
         sums = np.cumsum(np.concatenate([[0.0], values, values[: length - 1]]))
