@@ -112,7 +112,8 @@ def metric(name: str) -> GroupMetric:
 def rows(base: Runs, new: Runs, names: Sequence[str], *, run_noise: float | None = None) -> list[Difference]:
     """Return the rows of metrics that a comparison of these runs has."""
     unit = "share" if names[0].endswith("share") else "ns"
-    sides = Sides(SimulatedSide(base, unit), SimulatedSide(new, unit), (), GivenSpread(run_noise))  # type: ignore[arg-type]
+    spread = GivenSpread({} if run_noise is None else {"p50": run_noise, "p90": run_noise})
+    sides = Sides(SimulatedSide(base, unit), SimulatedSide(new, unit), (), spread)  # type: ignore[arg-type]
     return list(iter_group_rows(sides, [metric(name) for name in names]))
 
 

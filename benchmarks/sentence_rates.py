@@ -20,7 +20,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from error_rates import Rates, SimulatedSide, markdown_table
+from error_rates import Rates, SimulatedSide, is_shown, markdown_table
 from recording_models import MODELS
 
 from tracekit.checks.changes import judge_difference
@@ -28,12 +28,18 @@ from tracekit.checks.parser import parse_change
 from tracekit.comparison.first_sentence import compare_lengths
 from tracekit.comparison.result import MIN_CHANGE, Difference
 from tracekit.comparison.rows import Sides, iter_group_rows
+from tracekit.comparison.sessions import GivenSpread
 from tracekit.report.comparison.decision import decide_model
 
 BEGIN, END = "<!-- first sentences: make calibrate -->\n", "<!-- end of first sentences -->\n"
 GATES = [parse_change(text) for text in ("p50 > +5%", "p90 > +10%", "mean > +5%")]
 LATE_POINTS = 5
+BEGIN_ONE_RUN, END_ONE_RUN = (
+    "<!-- one run per side: make calibrate -->\n",
+    "<!-- end of one run per side -->\n",
+)
 RUNS, CALLS, PAIRS = (3, 5, 10), (20, 100), 3000
+CALLS_OF_ONE_RUN, PAIRS_OF_ONE_RUN = (100, 1000), 500
 
 
 def sentence_cell(model: str, calls: int, runs: int, pairs: int) -> dict[str, Any]:
@@ -62,15 +68,47 @@ def sentence_cell(model: str, calls: int, runs: int, pairs: int) -> dict[str, An
     return {"model": model, "calls": calls, "runs": runs, "pairs": pairs, **rates.percent()}
 
 
+def one_run_cell(model: str, calls: int, pairs: int) -> dict[str, Any]:
+    """Return how often two runs of one program seem to differ, with the true spreads given."""
+    rng = np.random.default_rng([9, calls, list(MODELS).index(model)])
+    base, same = MODELS[model](rng, 2 * pairs, calls, 1.0).reshape(2, pairs, 1, calls)
+    spreads = measure_spreads(model, calls)
+    of_p50 = {**spreads, "p90": spreads["p50"]}
+    rates = Rates()
+    for pair in range(pairs):
+        sides = make_sides(base[pair], same[pair], spreads)
+        rates.note("wrong", decide(sides) not in ("same", "not shown"))
+        if sides.grid is None:
+            rows = list_gated_rows(sides)
+            rates.note("p50", is_shown(rows["p50"]))
+            rates.note("p90", is_shown(rows["p90"]))
+            widened = list_gated_rows(make_sides(base[pair], same[pair], of_p50))
+            rates.note("p90 by the p50's", is_shown(widened["p90"]))
+    percentages = {f"spread {name}": round(100 * size, 1) for name, size in spreads.items()}
+    return {"model": model, "calls": calls, "pairs": pairs, **percentages, **rates.percent()}
+
+
+def measure_spreads(model: str, calls: int) -> dict[str, float]:
+    """Return the standard deviation of the logarithm of numbers of long recordings."""
+    many = MODELS[model](np.random.default_rng([10, calls]), 500, 2000, 1.0)
+    of_runs = {
+        "p50": np.percentile(many, 50, axis=1),
+        "p90": np.percentile(many, 90, axis=1),
+        "mean": many.mean(axis=1),
+    }
+    return {name: float(np.log(values).std()) for name, values in of_runs.items()}
+
+
 def measure_mean(model: str, calls: int, work: float) -> float:
     """Return the true mean length: the geometric mean of those of many recordings."""
     many = MODELS[model](np.random.default_rng([8, calls]), 400_000 // calls, calls, work)
     return float(np.exp(np.log(many.mean(axis=1)).mean()))
 
 
-def make_sides(base: np.ndarray, new: np.ndarray) -> Sides:
+def make_sides(base: np.ndarray, new: np.ndarray, run_noise: dict[str, float] | None = None) -> Sides:
     """Return two sides of a comparison."""
-    return Sides(SimulatedSide(list(base)), SimulatedSide(list(new)), ())  # type: ignore[arg-type]
+    spread = GivenSpread(run_noise or {})
+    return Sides(SimulatedSide(list(base)), SimulatedSide(list(new)), (), spread)  # type: ignore[arg-type]
 
 
 def decide(sides: Sides) -> str:
@@ -108,11 +146,17 @@ def main() -> None:
     if arguments.docs:
         from statistics_page import write_tables
 
-        write_tables(BEGIN, END, markdown_table(json.loads(arguments.docs.read_text("utf-8"))))
+        rows = json.loads(arguments.docs.read_text("utf-8"))
+        several, alone = ([row for row in rows if ("runs" in row) is has_runs] for has_runs in (True, False))
+        write_tables(BEGIN, END, markdown_table(several))
+        write_tables(BEGIN_ONE_RUN, END_ONE_RUN, markdown_table(alone))
         return
     results = []
     for calls, model, runs in itertools.product(CALLS, arguments.models, RUNS):
         results.append(sentence_cell(model, calls, runs, arguments.pairs))
+        print(json.dumps(results[-1], ensure_ascii=False), flush=True)
+    for calls, model in itertools.product(CALLS_OF_ONE_RUN, arguments.models):
+        results.append(one_run_cell(model, calls, min(arguments.pairs, PAIRS_OF_ONE_RUN)))
         print(json.dumps(results[-1], ensure_ascii=False), flush=True)
     if arguments.out:
         arguments.out.write_text(json.dumps(results, indent=2) + "\n", "utf-8")

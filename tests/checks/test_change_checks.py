@@ -23,7 +23,8 @@ NOISY = [10.0, 40, 11, 13, 30, 12, 11, 14, 50, 12]
 
 @cache
 def compared(base: tuple[float, ...], new: tuple[float, ...], run_noise: float | None) -> Comparison:
-    return compare([recorded(base)], [recorded(new)], run_noise=run_noise)
+    spreads = None if run_noise is None else {"p50": run_noise, "p90": run_noise}
+    return compare([recorded(base)], [recorded(new)], run_noise=spreads)
 
 
 def judged(

@@ -243,6 +243,13 @@ def test_a_table_of_markdown_keeps_its_columns() -> None:
         ([FALLBACK, FALLBACK, "--strict"], 2, "--strict needs --fail-on"),
         ([FALLBACK, FALLBACK, "--open", "pass"], 2, "--open needs --fail-on"),
         ([FALLBACK, FALLBACK, "--run-noise", "two"], 2, "'two' is not a percentage such as 2%."),
+        ([FALLBACK, FALLBACK, "--run-noise", "p90=two"], 2, "'two' is not a percentage such as 2%."),
+        ([FALLBACK, FALLBACK, "--run-noise", "max=2%"], 2, "another percentile or mean, not of 'max'"),
+        (
+            [FALLBACK, FALLBACK, "--run-noise", "2%", "--run-noise", "p50=3%"],
+            2,
+            "one spread for each percentile",
+        ),
         ([FALLBACK, FALLBACK, "--min-change=-1%"], 2, "'-1%' is not between 0% and 100%."),
         ([FALLBACK, FALLBACK, "--noise-from", ANE], 2, "--noise-from needs two recordings or more"),
         ([FALLBACK, FALLBACK, "--noise-from", "nowhere"], 3, "nowhere: does not exist. Check the path."),

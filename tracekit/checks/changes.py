@@ -118,6 +118,8 @@ def _explain_unusable_row(row: Difference, change: ChangeRule, strict: bool) -> 
         return f"{describe_coverage(row)}, and the others may have any value"
     if row.judgement == "on a grid" and not strict:
         return "lengths take few values, and percentiles jump between them: require the mean or late calls"
+    if row.judgement == "spread not given" and not strict:
+        return f"its spread between runs is not given: --run-noise {row.metric}=PERCENT"
     if row.judgement == "too few to tell" and not strict:
         fewest = plural(min(row.base.count, row.new.count), _name_unit(row))
         return f"too few for an interval: {fewest} on a side"

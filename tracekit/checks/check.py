@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tracekit.analysis.result import Analysis
@@ -15,6 +15,7 @@ from tracekit.comparison.cautions import select_distinct_runs
 from tracekit.comparison.compare import NoiseRuns, group_noise
 from tracekit.comparison.estimates import LEVEL, USUAL_SPREAD
 from tracekit.comparison.observations import Observations
+from tracekit.comparison.sessions import read_run_noise
 from tracekit.comparison.shares import compute_wilson_interval
 from tracekit.errors import UsageError
 
@@ -27,16 +28,16 @@ def check(
     requirements: Sequence[Requirement | str] | str,
     confidence: float = LEVEL,
     *,
-    run_noise: float | None = None,
+    run_noise: float | Mapping[str, float] | None = None,
     noise_from: NoiseRuns = (),
 ) -> tuple[CheckResult, ...]:
     """Evaluate each requirement, in order; a text is parsed (``p90 <= 8ms``, docs/check.md).
 
     Several analyses are runs of the same program. A number is judged by its interval at ``confidence``;
     with 0, the recorded numbers alone are judged. ``run_noise`` is the standard deviation between runs of
-    the program, as a fraction (0.02); ``noise_from`` are two or more recordings that show it, or groups of
-    them: one for each build. Without them, the lengths of one run are judged with a spread of 2 %. Raises
-    ``UsageError`` that points at the column of a mistake.
+    the program, as a fraction (0.02), or by percentile, as in ``compare``; ``noise_from`` are two or more
+    recordings that show it, or groups of them: one for each build. Without them, the lengths of one run are
+    judged with a spread of 2 %. Raises ``UsageError`` that points at the column of a mistake.
     """
     analyses = [analysis] if isinstance(analysis, Analysis) else analysis
     is_valid = isinstance(analyses, Sequence) and all(isinstance(run, Analysis) for run in analyses)
@@ -54,7 +55,7 @@ def check(
         for given in (analyses, *group_noise(noise_from))
     )
     by_build = not all(isinstance(entry, Analysis) for entry in noise_from)
-    noise = RunNoise(run_noise, builds, by_build)
+    noise = RunNoise(None, builds, by_build, given=read_run_noise(run_noise))
     _check_noise(noise, bool(noise_from), confidence)
     entries = [requirements] if isinstance(requirements, str) else requirements
     parsed = [
@@ -66,11 +67,11 @@ def check(
 
 def _check_noise(noise: RunNoise, has_recordings: bool, confidence: float) -> None:
     """Raise ``UsageError`` for a spread between runs that cannot be used."""
-    if noise.fraction is not None and has_recordings:
+    if noise.given and has_recordings:
         raise UsageError("Give the spread between runs in one way: as a number, or by recordings.")
     if has_recordings and any(len(group) < 2 for group in noise.groups):
         raise UsageError("One recording shows no spread between runs: give two or more.")
-    if noise and not confidence:
+    if (noise or noise.given) and not confidence:
         raise UsageError("A spread between runs widens intervals, and with a confidence of 0 there are none.")
 
 
@@ -81,6 +82,8 @@ def _check_requirement(
     values = [result.actual for result in results]
     rule = requirement.rule
     has_intervals = all(value.interval is not None for value in values)
+    if isinstance(rule, Condition):
+        noise = noise.select(rule.metric.statistic)
     if isinstance(rule, Condition) and has_intervals and (len(values) > 1 or noise):
         actual = combine_runs(values, rule, confidence, noise, must_stay_low(requirement, rule))
         return judge_condition(requirement, rule, actual)
@@ -106,7 +109,9 @@ def _judge_one_run(
     outcome = judge_condition(requirement, rule, actual).outcome
     if outcome == result.outcome:
         return replace(result, actual=actual)
-    note = f"the calls of this run alone: {result.outcome}; add runs (--also) or their spread (--run-noise)"
+    statistic = rule.metric.statistic
+    option = f"--run-noise {statistic}=PERCENT" if statistic not in ("", "mean", "p50") else "--run-noise"
+    note = f"the calls of this run alone: {result.outcome}; add runs (--also) or their spread ({option})"
     return CheckResult(requirement, outcome, replace(actual, note=f"{actual.note}; {note}"))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -26,9 +26,10 @@ from tracekit.text import plural
 
 @dataclass(frozen=True)
 class RunNoise:
-    """The spread between runs of a program: given as a fraction, or shown by other recordings of it.
+    """The spread of a number between runs of a program: given as a fraction, or shown by other recordings.
 
-    A group has recordings that differ by chance only, such as those of one build.
+    A group has recordings that differ by chance only, such as those of one build. ``given`` has fractions by
+    percentile, of which ``select`` chooses that of a number.
     """
 
     fraction: float | None = None
@@ -36,9 +37,15 @@ class RunNoise:
     by_build: bool = False
     is_assumed: bool = False
     """Whether ``fraction`` is the usual spread, because one run shows none."""
+    given: Mapping[str, float] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return self.fraction is not None or bool(self.groups)
+
+    def select(self, statistic: str) -> RunNoise:
+        """Return the spread of a number: that of the p50 is used for means and shares, not for a p90."""
+        of_p50 = None if statistic.startswith("p") else self.given.get("p50")
+        return replace(self, fraction=self.given.get(statistic or "p50", of_p50))
 
     def collect_values(
         self, rule: Condition, must_stay_low: bool, like: MetricValue

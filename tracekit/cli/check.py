@@ -76,7 +76,7 @@ def check_command(
     format_: str | None,
     junit: str | None,
     also: tuple[str, ...],
-    run_noise: float | None,
+    run_noise: tuple[tuple[str, float], ...],
     noise_from: tuple[str, ...],
     confidence: float,
     open_counts: OpenCounts | None,
@@ -96,11 +96,11 @@ def check_command(
       tracekit check MyApp.trace --require 'no finding fell-back in MyModel'
       tracekit check MyApp.trace --require 'warm p99 in MyModel <= 12ms' --format github
       tracekit check run1.trace --also run2.trace --also run3.trace --require 'p90 <= 8ms' --open pass
-      tracekit check MyApp.trace --require 'p90 <= 8ms' --run-noise 2%
+      tracekit check MyApp.trace --require 'p90 <= 8ms' --run-noise p90=4%
       tracekit check MyApp.trace --config ci/tracekit.toml
     """
     check_noise_options(run_noise, noise_from)
-    if confidence == 0 and (run_noise is not None or noise_from):
+    if confidence == 0 and (run_noise or noise_from):
         raise UsageError(
             "--confidence 0 judges the recorded numbers alone: leave out --run-noise and --noise-from."
         )
@@ -128,7 +128,7 @@ def check_command(
     analyses = [analyse(inputs, options), *(analyse((path,), options) for path in also)]
     analysis = analyses[0]
     spread = collect_noise_runs(noise_from, options, analyses)
-    results = check(analyses, requirements, confidence, run_noise=run_noise, noise_from=spread)
+    results = check(analyses, requirements, confidence, run_noise=dict(run_noise), noise_from=spread)
     name = f"{analysis.trace.info.name}, run {analysis.trace.info.run}"
     if also:
         name = f"{name} and {plural(len(also), 'more run')}"

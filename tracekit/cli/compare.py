@@ -94,7 +94,7 @@ def compare_command(
     fail_on: tuple[str, ...],
     strict: bool,
     open_counts: OpenCounts | None,
-    run_noise: float | None,
+    run_noise: tuple[tuple[str, float], ...],
     session_noise: float | None,
     noise_from: tuple[str, ...],
     min_change: float,
@@ -119,7 +119,7 @@ def compare_command(
       tracekit compare yesterday.trace today.trace --run-noise 2%
       tracekit compare yesterday.trace today.trace --noise-from ~/tracekit-library
       tracekit compare both.trace both.trace --base-run 1 --new-run 2
-      tracekit compare base.trace new.trace --run-noise 2% --fail-on 'p90 > +10%' --open pass
+      tracekit compare base.trace new.trace --run-noise p90=4% --fail-on 'p90 > +10%' --open pass
       tracekit compare base.trace new.trace -o comparison.md
       tracekit compare base.trace new.trace -o comparison.html
 
@@ -155,7 +155,7 @@ def compare_command(
     comparison = compare(
         base_runs,
         new_runs,
-        run_noise=run_noise,
+        run_noise=dict(run_noise),
         noise_from=spread,
         session_noise=session_noise,
         min_change=min_change,

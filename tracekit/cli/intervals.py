@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from tracekit.cli.noise import is_library
+from tracekit.comparison.sessions import read_run_noise
 from tracekit.errors import InputError, UsageError
 
 
@@ -35,6 +36,21 @@ class Percent(click.ParamType[float]):
 PERCENT = Percent()
 
 
+class RunSpread(click.ParamType[tuple[str, float]]):
+    """A spread between runs, and its percentile: ``2%`` is of the p50, ``p90=5%`` of the p90."""
+
+    name = "spread"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, float]:
+        """Return the percentile and the fraction; fail for anything else."""
+        if isinstance(value, tuple):
+            return value
+        name, equals, percentage = str(value).rpartition("=")
+        return name.strip() if equals else "p50", PERCENT.convert(percentage, param, ctx)
+
+
 confidence_option = click.option(
     "--confidence",
     type=PERCENT,
@@ -47,9 +63,11 @@ confidence_option = click.option(
 
 run_noise_option = click.option(
     "--run-noise",
-    type=PERCENT,
-    metavar="PERCENT",
-    help="The spread (standard deviation) between runs of the same program, such as 2%.",
+    type=RunSpread(),
+    multiple=True,
+    metavar="[pNN=]PERCENT",
+    help="The spread (standard deviation) between runs of the same program: 2% is that of the p50, of means"
+    " and of shares, p90=5% that of the p90. Repeatable.",
 )
 
 session_noise_option = click.option(
@@ -71,12 +89,16 @@ noise_from_option = click.option(
 )
 
 
-def check_noise_options(run_noise: float | None, noise_from: Sequence[str]) -> None:
+def check_noise_options(run_noise: Sequence[tuple[str, float]], noise_from: Sequence[str]) -> None:
     """Raise ``UsageError`` for a spread between runs that is given twice, or by one recording.
 
     Raises ``InputError`` if that one is missing: it may have been meant as the folder of a library.
     """
-    if run_noise is not None and noise_from:
+    names = [name for name, _ in run_noise]
+    if len(set(names)) < len(names):
+        raise UsageError("Give one spread for each percentile: --run-noise 2% is that of the p50.")
+    read_run_noise(dict(run_noise))
+    if run_noise and noise_from:
         raise UsageError("Give the spread between runs by --run-noise or by --noise-from, not both.")
     if len(noise_from) == 1 and not is_library(noise_from[0]):
         if noise_from[0] != "-" and not os.path.lexists(noise_from[0]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from hashlib import sha256
 
 import numpy as np
@@ -78,7 +78,7 @@ def iter_cautions(
     base: Side,
     new: Side,
     one_sided: Sequence[OneSided],
-    run_noise: float | None = None,
+    run_noise: Mapping[str, float] | None = None,
     noise_runs: int = 0,
     noise_builds: int = 0,
 ) -> Iterator[Caution]:
@@ -98,7 +98,7 @@ def iter_cautions(
     if hot:
         yield Caution("hot", {"states": hot})
     fewest_runs, most_runs = sorted((len(base.runs), len(new.runs)))
-    if run_noise is not None:
+    if run_noise:
         yield Caution("given-noise", {"run_noise": run_noise})
     elif noise_runs:
         yield Caution("noise-recordings", {"count": noise_runs, "builds": noise_builds})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -31,7 +31,7 @@ from tracekit.comparison.result import (
 )
 from tracekit.comparison.run_metrics import iter_preparation_rows
 from tracekit.comparison.samples import sample_shares
-from tracekit.comparison.sessions import GivenSpread, SessionNoise
+from tracekit.comparison.sessions import GivenSpread, SessionNoise, read_run_noise
 from tracekit.comparison.turns import find_order, judge_order, split_sessions
 from tracekit.errors import UsageError
 
@@ -44,7 +44,7 @@ def compare(
     base: Analysis | Sequence[Analysis],
     new: Analysis | Sequence[Analysis],
     *,
-    run_noise: float | None = None,
+    run_noise: float | Mapping[str, float] | None = None,
     noise_from: NoiseRuns = (),
     session_noise: float | None = None,
     min_change: float = MIN_CHANGE,
@@ -52,8 +52,10 @@ def compare(
 ) -> Comparison:
     """Return the differences between two sides, with intervals; several analyses of a side are repetitions.
 
-    ``run_noise`` is the standard deviation between runs of the same program, as a fraction (0.02);
-    ``noise_from`` are two or more recordings that show it, or groups of them: one for each build.
+    ``run_noise`` is the standard deviation of the p50 between runs of the same program, as a fraction (0.02),
+    or those of several percentiles (``{"p50": 0.02, "p90": 0.05}``): means and shares have that of the p50, a
+    percentile without its own is not tested. ``noise_from`` are two or more recordings that show it, or
+    groups of them: one for each build.
     ``session_noise`` is the standard deviation between sessions, as a fraction, for sides that were not
     recorded in turn; ``noise_from`` shows it where builds were recorded in several sessions.
     ``min_change`` is the smallest relative change of a length that the first sentence reports as one. Each of
@@ -68,7 +70,8 @@ def compare(
     base, new = ([side] if isinstance(side, Analysis) else list(side) for side in (base, new))
     if not base or not new:
         raise UsageError("A comparison needs a recording on each side.")
-    if run_noise is not None and noise_from:
+    given_noise = read_run_noise(run_noise)
+    if given_noise and noise_from:
         raise UsageError("Give the spread between runs in one way: as a number, or by recordings.")
     groups_for_noise = group_noise(noise_from)
     builds = 0 if all(isinstance(entry, Analysis) for entry in noise_from) else len(groups_for_noise)
@@ -83,7 +86,7 @@ def compare(
     sessions = None
     if order != "in turn" and (session_noise is not None or build_numbers):
         sessions = SessionNoise(session_noise, build_numbers)
-    spread = GivenSpread(run_noise, sessions)
+    spread = GivenSpread(given_noise, sessions)
     compared = ComparedRuns(sides[0], sides[1], noise, spread, tuple(deadlines_ns))
     groups, one_sided, left_out = build_groups(compared)
     changed, largest, count, missing = _compare_functions(sides[0], sides[1], noise)
@@ -99,7 +102,7 @@ def compare(
             *find_repeated_recordings(given[0], given[1], [run for group in given[2:] for run in group]),
             *(
                 caution
-                for caution in iter_cautions(base_side, new_side, one_sided, run_noise, noise_count, builds)
+                for caution in iter_cautions(base_side, new_side, one_sided, given_noise, noise_count, builds)
                 # Those are about how much calls vary.
                 if not without_times or not caution.code.startswith(_ABOUT_CALLS)
             ),
@@ -117,7 +120,7 @@ def compare(
         findings=compare_findings(sides[0], sides[1]),
         largest_functions=largest,
         functions_compared=count,
-        run_noise=run_noise,
+        run_noise=given_noise,
         noise_runs=noise_count,
         noise_builds=builds,
         session_noise=session_noise,

@@ -29,6 +29,7 @@ Judgement: TypeAlias = Literal[
     "within the noise",
     "too few to tell",
     "on a grid",
+    "spread not given",
     "not tested",
     "not measurable",
 ]
@@ -312,10 +313,10 @@ class Comparison:
     ``functions`` are those that changed, the largest change first: of all that were compared, at most 5 % of
     these are expected to be wrong. ``largest_functions`` are the largest other differences, not shown to be
     more than chance; ``functions_missing`` is the reason where functions cannot be compared, and
-    ``functions_compared`` their number. ``run_noise`` is the given spread between runs, ``noise_runs`` the
-    number of recordings that show it, ``noise_builds`` the number of their builds (0 where these were not
-    given), ``session_noise`` the given spread between sessions, ``min_change`` the smallest change of the p50
-    that the first sentence reports as one.
+    ``functions_compared`` their number. ``run_noise`` is the given spread between runs by percentile,
+    ``noise_runs`` the number of recordings that show it, ``noise_builds`` the number of their builds (0 where
+    these were not given), ``session_noise`` the given spread between sessions, ``min_change`` the smallest
+    change of a length that the first sentence reports as one.
     ``findings`` are those of either side, what appeared first; ``parts`` are those of the calls of each model
     that both sides have.
     ``without_times`` names the sides, BASE or NEW, whose samples have no times; where both have none,
@@ -338,7 +339,7 @@ class Comparison:
     findings: tuple[FindingChange, ...] = ()
     largest_functions: tuple[FunctionChange, ...] = ()
     functions_compared: int = 0
-    run_noise: float | None = None
+    run_noise: Mapping[str, float] = field(default_factory=dict)
     noise_runs: int = 0
     noise_builds: int = 0
     session_noise: float | None = None

@@ -65,6 +65,16 @@ class Sides:
         """The few values that nearly all lengths take; None for other lengths."""
         return recognize_grid([*self.base.lengths_ns, *self.new.lengths_ns])
 
+    def find_run_noise(self, metric: GroupMetric) -> float | None:
+        """Return the given spread of a metric between runs; None where it is not given."""
+        on_grid = metric.quantity in ("length", LATE) and self.grid is not None
+        # How many calls miss a tick differs between runs by more than their lengths do.
+        return (
+            None
+            if on_grid and metric.quantity == LATE
+            else self.spread.find_run_noise(metric.statistic, on_grid)
+        )
+
     @property
     def metrics(self) -> list[GroupMetric]:
         """The metrics of the group, with late calls for each deadline and for a tick of the grid."""
@@ -178,9 +188,10 @@ def _compute_difference(
     base_values, new_values = (run_values(side.runs, metric.statistic) for side in (base, new))
     noise = _list_noise_values(columns)
     scale = scale_of(metric.is_compared_by_factor(base.unit), base_values, new_values, *noise)
+    run_noise = sides.find_run_noise(metric)
     estimate = (
         None
-        if sides.spread.run_noise is not None
+        if run_noise is not None
         else estimate_between_runs(
             base_values, new_values, noise, scale, _find_most(metric, base.unit, sides), sides.spread.sessions
         )
@@ -188,6 +199,8 @@ def _compute_difference(
     fewest = metric.fewest_per_run if estimate is not None else count_required_values(metric.statistic)
     if _count_fewest(base, new) < fewest:
         return _report_untested(metric.name, base, new)
+    if estimate is None and run_noise is None and sides.spread.run_noise:
+        return _report_untested(metric.name, base, new, "spread not given")
     if estimate is None:
         estimate = _estimate_within(columns, sides, variation, position)
     if estimate is None:
@@ -237,7 +250,12 @@ def _estimate_within(columns: Columns, sides: Sides, variation: _Variation, posi
     varied = [[_measure_variation(value, drawn, scale) for value, drawn in runs] for runs in draws.values()]
     most = _find_most(columns.metric, columns.base.unit, sides)
     return estimate_within_runs(
-        varied[0], varied[1], scale, sides.spread.run_noise, most, sides.spread.session_noise
+        varied[0],
+        varied[1],
+        scale,
+        sides.find_run_noise(columns.metric),
+        most,
+        sides.spread.session_noise,
     )
 
 
@@ -296,18 +314,18 @@ def _compute_share(columns: Columns, sides: Sides, level: float) -> Difference:
     runs = [tuple(run for run in side if len(run)) for side in runs]
     if min(sum(len(run) for run in side) for side in runs) < count_required_values("mean"):
         return _report_untested(columns.metric.name, base, new)
-    spread = None
-    if sides.spread.run_noise is None:
+    spread, run_noise = None, sides.find_run_noise(columns.metric)
+    if run_noise is None:
         values = [run_values(side, "mean") for side in runs]
         noise = _list_noise_values(columns)
         spread = estimate_between_runs(values[0], values[1], noise, "linear", 1.0, sides.spread.sessions)
-    low, high = compute_share_interval(
-        runs[0], runs[1], spread, sides.spread.run_noise, level, sides.spread.session_noise
-    )
+    if spread is None and run_noise is None and sides.spread.run_noise:
+        return _report_untested(columns.metric.name, base, new, "spread not given")
+    low, high = compute_share_interval(runs[0], runs[1], spread, run_noise, level, sides.spread.session_noise)
     assert base.value.value is not None
     assert new.value.value is not None
     change = new.value.value - base.value.value
-    within = spread is None and sides.spread.run_noise is None
+    within = spread is None and run_noise is None
     row = Difference(
         columns.metric.name,
         base.unit,

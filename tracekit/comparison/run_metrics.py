@@ -83,12 +83,11 @@ def _estimate_difference(
         np.array(values, float) for values in (base.runs, new.runs, *noise)
     )
     scale = scale_of(True, base_values, new_values, *noise_values)
-    if spread.run_noise is None:
+    run_noise = spread.find_run_noise("mean")
+    if run_noise is None:
         return estimate_between_runs(base_values, new_values, noise_values, scale, sessions=spread.sessions)
     exact = [[RunVariation(value, 0.0, np.inf) for value in side.runs] for side in (base, new)]
-    return estimate_within_runs(
-        exact[0], exact[1], scale, spread.run_noise, session_noise=spread.session_noise
-    )
+    return estimate_within_runs(exact[0], exact[1], scale, run_noise, session_noise=spread.session_noise)
 
 
 def _average_runs(amounts: Sequence[Amount]) -> Value:

@@ -7,13 +7,18 @@ not contain. It is given, or taken from recordings of builds that were each reco
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from tracekit.comparison.blocks import FloatArray
+from tracekit.comparison.bootstrap import Statistic
+from tracekit.errors import UsageError
 
+_STATISTIC = re.compile(r"mean|p\d{1,2}(\.\d+)?")
 FEWEST_DEGREES = 4
 """The degrees of freedom from which on recordings show a spread between sessions."""
 
@@ -62,18 +67,47 @@ class SessionNoise:
 class GivenSpread:
     """What is given of how runs of one program differ.
 
-    ``run_noise`` is the standard deviation between runs, as a fraction of a number; None where recordings
-    show it. ``sessions`` is the spread between sessions, where each side is one of its own; None where the
-    sides share their sessions, or nothing is given.
+    ``run_noise`` has the standard deviation between runs by percentile (``p50``) or of the ``mean``, as a
+    fraction of the number; it is empty where recordings show it. ``sessions`` is the spread between sessions,
+    where each side is one of its own; None where the sides share their sessions, or nothing is given.
     """
 
-    run_noise: float | None = None
+    run_noise: Mapping[str, float] = field(default_factory=dict)
     sessions: SessionNoise | None = None
+
+    def find_run_noise(self, statistic: Statistic, on_grid: bool = False) -> float | None:
+        """Return the given spread of a number between runs; None where it is not given.
+
+        Slow calls come in spells, which one run has and the next has not: a p90 may spread twice as much as
+        the p50 of the same runs. So that of the p50 is used for means and shares, not for other percentiles.
+        Of lengths on a grid (``on_grid``), the p50 stays at a tick or jumps, while the mean moves.
+        """
+        if statistic == "mean":
+            return self.run_noise.get("mean", None if on_grid else self.run_noise.get("p50"))
+        return self.run_noise.get(f"p{100 * statistic:g}")
 
     @property
     def session_noise(self) -> float | None:
         """The standard deviation between sessions, as a fraction of a number; None where none is given."""
         return self.sessions.fraction if self.sessions else None
+
+
+def read_run_noise(run_noise: float | Mapping[str, float] | None) -> dict[str, float]:
+    """Return a given spread between runs by percentile or for the mean; a single number is that of the p50.
+
+    Raises ``UsageError`` for other names, and for what is no spread.
+    """
+    if run_noise is None:
+        return {}
+    by_name = {"p50": run_noise} if isinstance(run_noise, (int, float)) else dict(run_noise)
+    for name, fraction in by_name.items():
+        if not _STATISTIC.fullmatch(name):
+            raise UsageError(
+                f"A spread between runs is of p50, p90, another percentile or mean, not of {name!r}."
+            )
+        if not 0 <= fraction < math.inf:
+            raise UsageError(f"A spread between runs is a fraction such as 0.02 (2 %), not {fraction:g}.")
+    return by_name
 
 
 NOTHING_GIVEN = GivenSpread()

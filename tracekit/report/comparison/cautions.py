@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import cast
 
 from tracekit.comparison.cautions import MIXED_WINDOWS, REPEATED
 from tracekit.comparison.result import Caution
@@ -67,6 +68,19 @@ def _session_noise(facts: Mapping[str, object]) -> str:
     )
 
 
+def _describe_given_noise(spreads: Mapping[str, float]) -> str:
+    """Return the given spread between runs, and what has none."""
+    parts = [
+        f"{100 * spread:g} % of the {name}"
+        + (" and of means (of shares, as many points)" if name == "p50" else "")
+        for name, spread in sorted(spreads.items())
+    ]
+    return (
+        f"the spread between runs is given, not measured: {', '.join(parts)}. Other percentiles have another"
+        " spread, and are not tested without it (--run-noise p90=PERCENT)"
+    )
+
+
 def _of_builds(builds: object) -> str:
     """Return ``of 3 builds, …`` for recordings in groups: one build may be faster than another."""
     if not builds:
@@ -109,10 +123,7 @@ _SENTENCES: dict[str, Callable[[Mapping[str, object]], str]] = {
         "a side has two runs, which show little of the spread between runs: intervals are wide for that"
         " reason; record five per side"
     ),
-    "given-noise": lambda facts: (
-        f"the spread between runs is given, not measured: {100 * float(str(facts['run_noise'])):g} % of each"
-        " number (of shares, as many points)"
-    ),
+    "given-noise": lambda facts: _describe_given_noise(cast("Mapping[str, float]", facts["run_noise"])),
     "noise-recordings": lambda facts: (
         f"the spread between runs is taken from the runs of both sides and {facts['count']} more recordings"
         f"{_of_builds(facts['builds'])}, and assumed to be the same in all of them"

@@ -46,7 +46,7 @@ _WORDS: dict[Outcome, str] = {
     "not shown": "No difference shown",
 }
 WITHIN = "within these recordings"
-_NOT_SHOWN = ("within the noise", "too few to tell")
+_NOT_SHOWN = ("within the noise", "too few to tell", "spread not given")
 
 
 def decide_outcome(comparison: Comparison) -> Outcome:
@@ -105,7 +105,7 @@ def find_decisive(model: ModelLengths, min_change: float) -> Difference:
 
 def decide_length(row: Difference, min_change: float) -> LengthOutcome:
     """Return what is shown of a length: never more than its interval carries."""
-    if row.difference is None or row.judgement == "too few to tell":
+    if row.difference is None or row.judgement in ("too few to tell", "spread not given"):
         return "not shown"
     change = row.difference if row.unit == "share" else row.ratio
     is_small = change is not None and abs(change) < min_change

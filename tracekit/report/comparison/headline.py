@@ -234,8 +234,12 @@ def _tested(comparison: Comparison) -> str:
         of_sessions = ", each side a session"
         if comparison.session_noise is not None:
             of_sessions += f" (given spread {percent(comparison.session_noise)})"
-    if comparison.run_noise is not None:
-        return f"with a given spread between runs of {percent(comparison.run_noise)}{of_sessions}"
+    if comparison.run_noise:
+        spreads = sorted(comparison.run_noise.items())
+        listed = ", ".join(
+            percent(size) + (f" of the {name}" if name != "p50" else "") for name, size in spreads
+        )
+        return f"with a given spread between runs of {listed}{of_sessions}"
     counts = len(comparison.base.runs), len(comparison.new.runs)
     builds = f" (of {plural(comparison.noise_builds, 'build')})" if comparison.noise_builds else ""
     more = f" and {comparison.noise_runs} for the noise{builds}" if comparison.noise_runs else ""
@@ -288,7 +292,7 @@ def _busier(comparison: Comparison, changed: Sequence[Difference]) -> str:
         if (
             row is not None
             and row.difference
-            and row.judgement not in ("within the noise", "too few to tell")
+            and row.judgement not in ("within the noise", "too few to tell", "spread not given")
         ):
             parts.append(f"{engine_name(engine)} {pair(row)}")
     return f" Busy share of a call: {', '.join(parts)}." if parts else ""

@@ -28,6 +28,7 @@ _SHORT = {
     "too few to tell": "too few",
     "higher in these recordings": "higher here",
     "lower in these recordings": "lower here",
+    "spread not given": "no spread",
 }
 _MOST_RUNS = 10
 HEADER = ("measure", "BASE", "NEW", "difference", "relative", "95 % interval", "basis", "finding")
@@ -186,6 +187,8 @@ def footnote(comparison: Comparison) -> str:
             "'here': the difference is larger than calls vary within these two recordings; how much runs of"
             " the same program differ is not known from one run per side."
         )
+    if comparison.run_noise:
+        parts.append("'no spread': the spread of this number between runs is not given.")
     parts.append(
         "'too few': too few calls (runs for load, compile and energy) for an interval. Each row is tested"
         " alone: among 20 rows without a real difference, about one is not 'noise'."
@@ -196,7 +199,7 @@ def footnote(comparison: Comparison) -> str:
 def one_run_per_side(comparison: Comparison) -> bool:
     """Return True where nothing shows how much runs of the same program differ."""
     several = max(len(comparison.base.runs), len(comparison.new.runs)) > 1
-    return not (several or comparison.noise_runs or comparison.run_noise is not None)
+    return not (several or comparison.noise_runs or comparison.run_noise)
 
 
 def could_show(row: Difference) -> str:

@@ -22,6 +22,7 @@ _LENGTHS = {*RUN_METRICS, *(metric.name for metric in METRICS if metric.quantity
 _UNDRAWN = {
     "too few to tell": "Too few calls for an interval",
     "on a grid": "Not tested, because lengths are on a grid",
+    "spread not given": "Not tested, because its spread between runs is not given",
 }
 """Judgements of differences that have no interval, and why."""
 _STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
