@@ -44,6 +44,7 @@ _COMMANDS = (
     "model",
     "record",
     "report",
+    "spread",
     "symbols",
     "tables",
     "verify-native",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -104,6 +104,42 @@ def _collect_library_builds(path: str, options: AnalysisOptions, compared: Seque
         f" runs. Not used: {unused or 'none'}."
     )
     return builds
+
+
+def list_library_programs(
+    path: str, options: AnalysisOptions
+) -> list[tuple[str, list[tuple[Analysis, ...]]]]:
+    """Return the builds of which a library has two recordings or more, by program, device and system.
+
+    The newest recordings of each device are read. Raises ``NotMeasurableError`` where there are none.
+    """
+    from tracekit.comparison.builds import circumstances, group_builds
+
+    by_device: defaultdict[str, list[_LibraryRecording]] = defaultdict(list)
+    for entry in _iter_ready_entries(path):
+        by_device[entry.device].append(entry)
+    unread: Counter[str] = Counter()
+    programs: defaultdict[str, list[tuple[Analysis, ...]]] = defaultdict(list)
+    for entries in by_device.values():
+        unread[_OLDER] += max(0, len(entries) - _MAX_READ_RECORDINGS)
+        analyses = _iter_analyses(entries[:_MAX_READ_RECORDINGS], replace(options, run=None), unread)
+        builds = group_builds(analyses, None)
+        unread += builds.left_out
+        for group in builds.groups:
+            ran = circumstances(group[0])
+            assert not isinstance(ran, str)
+            where = f"{ran.device} ({ran.model}, {ran.system})"
+            name = f"{ran.process} on {where} with {', '.join(sorted(ran.models))}"
+            programs[name].append(group)
+    unused = "; ".join(f"{count} {reason}" for reason, count in sorted(unread.items()) if count)
+    if not programs:
+        raise NotMeasurableError(
+            f"{path}: this library has no two recordings of one build on one device with the same models. Not"
+            f" used: {unused or 'none'}. Record one build twice or more, and add the recordings."
+        )
+    if unused:
+        write_message(f"note: {path}: not used: {unused}.")
+    return sorted(programs.items())
 
 
 def _explain_missing_builds(path: str, ran: Circumstances, unused: str) -> str:

@@ -68,8 +68,13 @@ def circumstances(analysis: Analysis) -> Circumstances | str:
     return Circumstances(info.process, info.device, info.model, system, models) if models else NO_MODEL
 
 
-def group_builds(recordings: Iterable[Analysis], compared: Sequence[Analysis]) -> Builds:
-    """Return the recordings that ran as one of the ``compared`` ones did, in groups of the same build."""
+def group_builds(recordings: Iterable[Analysis], compared: Sequence[Analysis] | None) -> Builds:
+    """Return the recordings that ran as one of the ``compared`` ones did, in groups of the same build.
+
+    With None, all that ran alike are grouped, whatever the program.
+    """
+    is_any = compared is None
+    compared = compared or ()
     wanted_circumstances = {circumstances(analysis) for analysis in compared}
     identities = {get_recording_identity(Observations(analysis)) for analysis in compared}
     left_out: Counter[str] = Counter()
@@ -81,7 +86,7 @@ def group_builds(recordings: Iterable[Analysis], compared: Sequence[Analysis]) -
             left_out[COMPARED] += 1
         elif isinstance(ran, str):
             left_out[ran] += 1
-        elif ran not in wanted_circumstances:
+        elif not is_any and ran not in wanted_circumstances:
             left_out[OTHER] += 1
         elif isinstance(binaries := find_program_binaries(analysis.trace), str):
             left_out[binaries] += 1

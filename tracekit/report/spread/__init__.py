@@ -1,0 +1,1 @@
+"""The spread between runs in words: as a document and as data."""
