@@ -15,8 +15,8 @@ LARGEST_FACTORS = {1: 32.0, 2: 6.3, 3: 3.7, 4: 2.9, 5: 2.5, 6: 2.2, 7: 2.0, 8: 1
 
 
 _LEGEND = (
-    "The spread is the standard deviation between runs. Below a number of runs: the smallest change that as many"
-    " per side, recorded in turn, show in four of five comparisons; a gate with this threshold passes an"
+    "The spread is the standard deviation between runs. Below a number of runs: the smallest change that as"
+    " many per side, recorded in turn, show in four of five comparisons; a gate with this threshold passes an"
     " unchanged program in four of five, too."
 )
 
