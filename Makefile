@@ -122,6 +122,8 @@ calibrate: $(READY) ## the error rates of comparisons, first sentences, findings
 	$(BIN)/python benchmarks/finding_rates.py --docs bench-finding-rates.json
 	$(BIN)/python benchmarks/session_rates.py --out bench-session-rates.json
 	$(BIN)/python benchmarks/session_rates.py --docs bench-session-rates.json
+	$(BIN)/python benchmarks/requirement_rates.py --out bench-requirement-rates.json
+	$(BIN)/python benchmarks/requirement_rates.py --docs bench-requirement-rates.json
 	$(BIN)/python benchmarks/change_rates.py --out bench-change-rates.json
 	$(BIN)/python benchmarks/change_rates.py --docs bench-change-rates.json
 

@@ -244,21 +244,24 @@ def check_cell(model: str, calls: int, runs: int, pairs: int) -> dict[str, Any]:
         truth = float(np.exp(np.mean([np.log(estimate(run, 0.9)) for run in many])))
     rates = Rates()
     for _ in range(pairs):
-        side = list(recordings(rng, model, calls, runs))
-        if runs > 1:
-            # As a check has it: not narrower than the interval of all calls together.
-            low, high = estimate_runs_interval(np.array([estimate(run, 0.9) for run in side]), True, 0.95)
-            least, most = estimate_interval(np.concatenate(side), 0.9, 0.95)
-            low, high = min(low, least), max(high, most)
-        else:
-            # As a check has it: with the usual spread between runs, which one run does not show.
-            p90 = estimate(side[0], 0.9)
-            interval = estimate_interval(side[0], 0.9, 0.95)
-            low, high = add_run_spread([(p90, p90)], [interval], USUAL_SPREAD, "time", 0.95)
+        low, high = estimate_checked_interval(list(recordings(rng, model, calls, runs)), 0.9)
         for part in (0.9, 1.0, 1.1, 1.2):
             rates.note(f"passed {part:g}", high <= part * truth)
             rates.note(f"failed {part:g}", low > part * truth)
     return {"table": "check", "model": model, "calls": calls, "runs": runs, "pairs": pairs, **rates.percent()}
+
+
+def estimate_checked_interval(side: Runs, fraction: float) -> tuple[float, float]:
+    """Return the interval by which a check judges a percentile of these runs."""
+    if len(side) > 1:
+        # Not narrower than the interval of all calls together.
+        low, high = estimate_runs_interval(np.array([estimate(run, fraction) for run in side]), True, 0.95)
+        least, most = estimate_interval(np.concatenate(side), fraction, 0.95)
+        return min(low, least), max(high, most)
+    # With the usual spread between runs, which one run does not show.
+    percentile = estimate(side[0], fraction)
+    interval = estimate_interval(side[0], fraction, 0.95)
+    return add_run_spread([(percentile, percentile)], [interval], USUAL_SPREAD, "time", 0.95)
 
 
 def check_shares_cell(share: float, spell: int, calls: int, runs: int, pairs: int) -> dict[str, Any]:
