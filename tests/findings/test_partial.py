@@ -52,7 +52,8 @@ def test_a_model_of_two_pieces_with_the_cpu_between() -> None:
         " that, the CPU worked about 4.00 ms in BNNSFilterApply (sampled)."
     )
     assert text.detail == "The pieces: Op0, Op2."
-    assert text.next_steps[1].command == (
+    assert text.next_steps[1].command == "tracekit model MODEL.mlmodelc"
+    assert text.next_steps[2].command == (
         "tracekit check literal --require 'segments per inference in Net <= 1'"
     )
 
@@ -85,7 +86,7 @@ def test_a_part_on_the_cpu_before_the_only_piece() -> None:
     assert (finding.severity, finding.confidence, finding.lost_ns) == ("warning", "likely", 4 * 5 * MS)
     assert text.title == "Net runs in part on the CPU in every call on the Neural Engine."
     assert text.cost == "The CPU worked 5.00 ms per call (25 % of it, sampled) in BNNSFilterApply."
-    assert text.next_steps[1].command == "tracekit check literal --forbid 'CPU in Net'"
+    assert text.next_steps[2].command == "tracekit check literal --forbid 'CPU in Net'"
 
 
 @pytest.mark.parametrize("calls", [1, 2])

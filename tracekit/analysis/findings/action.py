@@ -27,6 +27,7 @@ ActionKind: TypeAlias = Literal[
     "get-whole-text",
     "load-once",
     "model-format",
+    "model-operations",
     "off-main-thread",
     "raise-qos",
     "read-with-xctrace",

@@ -179,6 +179,7 @@ def _find_cut(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding[PartNum
         support=(table, frame) if frame else (table,),
         actions=(
             Action("compute-units", {"model": model.name}),
+            Action("model-operations"),
             Action("check-segments", {"model": model.model, "is_named": is_named}),
         ),
     )
@@ -274,6 +275,7 @@ def _find_shared(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding[Part
         support=(frame,) if frame else (),
         actions=(
             Action("compute-units", {"model": model.name}),
+            Action("model-operations"),
             Action("check-no-engine", {"engine": helper, "model": model.model}),
         ),
     )

@@ -53,6 +53,16 @@ def _record_compute_units(_: Arguments, info: TraceInfo) -> NextStep:
     )
 
 
+def _list_operations(_: Arguments, _info: TraceInfo) -> NextStep:
+    # MLComputePlan: Core ML framework, macOS 14.4 and iOS 17.4 (developer.apple.com/documentation/coreml).
+    return NextStep(
+        "List the operations of the model's file, which the app's bundle holds. Of a Core ML model, Xcode's"
+        " performance report and MLComputePlan (macOS 14.4, iOS 17.4) show which engines support each"
+        " operation and which is preferred: a plan, not what ran:",
+        "tracekit model MODEL.mlmodelc",
+    )
+
+
 def _check_engine(arguments: Arguments, info: TraceInfo) -> NextStep:
     requirement = f"{arguments['engine']} used share == 100%{_write_scope(arguments['model'])}"
     return _hold_requirement(arguments, info, "--require", requirement)
@@ -278,6 +288,7 @@ STEPS: Mapping[ActionKind, Callable[[Arguments, TraceInfo], NextStep]] = {
         "Produce images in the size and pixel format that the model declares, and arrays in its type, so that"
         " nothing is converted."
     ),
+    "model-operations": _list_operations,
     "off-main-thread": _give_advice(
         "Call the model on another thread or queue, or with the asynchronous prediction."
     ),
