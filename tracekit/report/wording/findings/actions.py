@@ -56,10 +56,10 @@ def _record_compute_units(_: Arguments, info: TraceInfo) -> NextStep:
 def _list_operations(_: Arguments, _info: TraceInfo) -> NextStep:
     # MLComputePlan: Core ML framework, macOS 14.4 and iOS 17.4 (developer.apple.com/documentation/coreml).
     return NextStep(
-        "List the operations of the model's file, which the app's bundle holds. Of a Core ML model, Xcode's"
-        " performance report and MLComputePlan (macOS 14.4, iOS 17.4) show which engines support each"
+        "List the operations of the model's file (.mlmodelc, .mlpackage or .aimodel). Of a Core ML model,"
+        " Xcode's performance report and MLComputePlan (macOS 14.4, iOS 17.4) show which engines support each"
         " operation and which is preferred: a plan, not what ran:",
-        "tracekit model MODEL.mlmodelc",
+        "tracekit model MODEL",
     )
 
 
