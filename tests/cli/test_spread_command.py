@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from build_support import of_build, write_library
 from click.testing import CliRunner, Result
-from compare_support import recorded
+from compare_support import INFO, recorded
 
 from tracekit import Analysis
 from tracekit.cli import main, noise, spread
@@ -30,6 +31,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         for number, level in enumerate(LEVELS, start=1)
     }
     recordings |= {"few": recorded([10.0] * 3)}
+    recordings |= {"newer": recorded([1.01 * length for length in CALLS], info=replace(INFO, os="27.0"))}
     for uuid, number, length in (
         ("A", 1, 10.0),
         ("A", 2, 10.2),
@@ -100,6 +102,13 @@ def test_named_runs_of_two_builds_spread_around_their_own_means(run: Run) -> Non
     assert max(entry["spread"] for entry in program["spreads"]) < 0.02
 
 
+def test_runs_of_several_systems_are_noted(run: Run) -> None:
+    assert "note: the runs are of several devices or systems" not in run("run1", "run2").stderr
+    stderr = run("run1", "run2", "newer").stderr
+    assert "note: the runs are of several devices or systems" in stderr
+    assert "27.0" in stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -107,6 +116,7 @@ def test_named_runs_of_two_builds_spread_around_their_own_means(run: Run) -> Non
         (["run1", "run1"], 5, "no two different runs of a build"),
         (["few", "few"], 5, "no two different runs of a build"),
         (["run1", "gone"], 3, "gone: does not exist"),
+        (["-", "-"], 2, "Standard input can be one of the recordings"),
     ],
 )
 def test_what_shows_no_spread_is_an_error(run: Run, arguments: list[str], code: int, message: str) -> None:

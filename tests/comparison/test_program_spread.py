@@ -13,7 +13,7 @@ from scipy import stats
 
 from tracekit import Analysis, analyze
 from tracekit.comparison.estimates import estimate_between_runs
-from tracekit.comparison.program_spread import NumberSpread, measure_spreads
+from tracekit.comparison.program_spread import NumberSpread, measure_spreads, select_alike
 from tracekit.report.spread.document import LARGEST_FACTORS
 
 CALLS = [10 + call * 1.37 % 3 for call in range(12)]
@@ -67,6 +67,15 @@ def test_sessions_of_a_build_spread_by_more_than_their_runs() -> None:
 
 def test_a_copy_of_a_recording_is_no_second_run() -> None:
     assert measure_spreads([[run(1.0), run(1.0)]]) == []
+
+
+def test_runs_with_calls_of_another_kind_are_not_used() -> None:
+    """Predictions, and the engine's own intervals of the same program."""
+    alike = [run(1.0), run(1.02)]
+    engine = recorded(CALLS, windows="ane")
+    assert set(engine.window_rows["source"]) != set(alike[0].window_rows["source"])
+    assert select_alike([[*alike, engine], [engine]]) == ([alike], 2)
+    assert select_alike([[]]) == ([], 0)
 
 
 def test_each_model_has_its_own_spread_and_too_few_calls_have_none() -> None:

@@ -11,9 +11,10 @@ from tracekit.cli.analysing import add_analysis_options, analyse
 from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.noise import is_library, list_library_programs
 from tracekit.cli.output import HELP, add_output_options, check_output, guess_format, write_output
+from tracekit.cli.standard_error import write_message
 from tracekit.cli.terminal import measure_text_width
 from tracekit.errors import NotMeasurableError, UsageError
-from tracekit.text import printable
+from tracekit.text import plural, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,6 +88,8 @@ def _collect_programs(
                 "A library is read by itself: give its folder alone, or recordings of one build."
             )
         return list_library_programs(inputs[0], options)
+    if inputs.count("-") > 1:
+        raise UsageError("Standard input can be one of the recordings, not several.")
     if len(inputs) < 2:
         raise UsageError(
             "One recording shows no spread between runs: give two or more, or a library's folder."
@@ -95,6 +98,13 @@ def _collect_programs(
     names = sorted({analysis.trace.info.process for analysis in analyses} - {""})
     if len(names) > 1:
         raise UsageError(f"Runs of one program are needed; these are of {printable(' and '.join(names))}.")
+    infos = [analysis.trace.info for analysis in analyses]
+    places = sorted({f"{info.device or 'a device'} ({info.platform} {info.os})" for info in infos})
+    if len(places) > 1:
+        listed = printable(", ".join(places))
+        write_message(
+            f"note: the runs are of several devices or systems, which differ by more than runs do: {listed}."
+        )
     return [(names[0] if names else "", _group_by_build(analyses))]
 
 
@@ -112,10 +122,17 @@ def _group_by_build(analyses: Sequence[Analysis]) -> list[tuple[Analysis, ...]]:
 def _measure_programs(
     programs: Sequence[tuple[str, list[tuple[Analysis, ...]]]], source: str
 ) -> list[tuple[str, int, list[NumberSpread]]]:
-    from tracekit.comparison.program_spread import measure_spreads
+    from tracekit.comparison.program_spread import measure_spreads, select_alike
 
-    measured = [(name, len(builds), measure_spreads(builds)) for name, builds in programs]
-    measured = [entry for entry in measured if entry[2]]
+    measured = []
+    for name, builds in programs:
+        alike, others = select_alike(builds)
+        if others:
+            write_message(
+                f"note: {plural(others, 'run')} not used: without calls, or with calls of another kind."
+            )
+        if spreads := measure_spreads(alike):
+            measured.append((name, len(alike), spreads))
     if not measured:
         raise NotMeasurableError(
             f"{source}: no two different runs of a build have calls of the same model, five or more (ten"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -52,11 +53,29 @@ class NumberSpread:
         return Estimate(1.0, 1.0, 0.0, error, df, "log", "between runs").compute_smallest()
 
 
+def select_alike(builds: Sequence[Sequence[Analysis]]) -> tuple[list[list[Analysis]], int]:
+    """Return the runs whose calls come from what those of most runs do, and the number of the others.
+
+    A prediction and an interval of an engine differ in length, but not as runs of a program do.
+    """
+    sources = [[frozenset(analysis.window_rows["source"]) for analysis in build] for build in builds]
+    counts = Counter(kinds for build in sources for kinds in build if kinds)
+    if not counts:
+        return [], sum(map(len, builds))
+    usual = max(counts, key=lambda kinds: (counts[kinds], sorted(kinds)))
+    alike = [
+        [analysis for analysis, kinds in zip(build, of_build, strict=True) if kinds == usual]
+        for build, of_build in zip(builds, sources, strict=True)
+    ]
+    return [build for build in alike if build], sum(map(len, builds)) - sum(map(len, alike))
+
+
 def measure_spreads(builds: Sequence[Sequence[Analysis]]) -> list[NumberSpread]:
     """Return the spread of the lengths of each model's calls; ``builds`` has the runs of each build.
 
-    Builds, and sessions where these are known, spread around their own means. A number that fewer than two
-    runs of a build have, or that has no length above 0, is left out.
+    Builds, and sessions where these are known, spread around their own means. The calls of all runs are of
+    one kind (``select_alike``). A number that fewer than two runs of a build have, or that has a length of 0,
+    is left out.
     """
     groups = [select_distinct_runs([Observations(analysis) for analysis in build]) for build in builds]
     sessions, build_numbers = split_sessions(groups)
