@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from tracekit.cli.noise import is_library
-from tracekit.comparison.sessions import read_run_noise
 from tracekit.errors import InputError, UsageError
 
 
@@ -94,6 +93,8 @@ def check_noise_options(run_noise: Sequence[tuple[str, float]], noise_from: Sequ
 
     Raises ``InputError`` if that one is missing: it may have been meant as the folder of a library.
     """
+    from tracekit.comparison.sessions import read_run_noise  # numpy, which --help does without
+
     names = [name for name, _ in run_noise]
     if len(set(names)) < len(names):
         raise UsageError("Give one spread for each percentile: --run-noise 2% is that of the p50.")
