@@ -1,0 +1,112 @@
+"""``JoinedModel``: one model of a recording, with its operations, their plan and what the calls show.
+
+*Anticipated* is the engine that a plan states; *observed* the one that the recording shows. Where the
+recording cannot show a segment, its observed engine is None: unknown is never an agreement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from tracekit.model.vocabulary import Basis, Engine
+
+
+class Agreement(StrEnum):
+    """Whether what was observed is what was anticipated."""
+
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    UNKNOWN = "unknown"
+    """The plan states no engine, or the recording cannot show where the segment ran."""
+
+
+ReasonOrigin: TypeAlias = Literal["plan", "rule", "follows"]
+"""A message of the plan; a rule that matches the operation; an operation before it that took it along."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why an operation is not on the Neural Engine. ``text`` of a plan is the plan's own, word for word.
+
+    ``rule`` is the id of a rule. ``followed`` is the position of the operation that this one follows.
+    """
+
+    text: str
+    origin: ReasonOrigin
+    rule: str = ""
+    followed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedOperation:
+    """An operation of the model that computes, in the order of the program.
+
+    ``segment`` is the position in ``JoinedModel.segments``. ``reasons`` is empty for one that is
+    anticipated on the Neural Engine, and where nothing states why it is not. ``source`` is a line
+    as ``model.py:290``, or empty.
+    """
+
+    kind: str
+    name: str
+    anticipated: Engine | None
+    segment: int
+    reasons: tuple[Reason, ...] = ()
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedSegment:
+    """The operations ``first`` to ``end`` (exclusive) that are anticipated on one engine, against the calls.
+
+    ``calls`` counts the calls in which the segment was told apart. ``start_ns`` and ``end_ns`` are in the
+    typical call, since its start; None where the segment is not seen there. ``work_ns`` is the
+    median work of its engine per call, ``hand_over_ns`` the median time from its end to the start of the next
+    segment that was observed.
+    """
+
+    first: int
+    end: int
+    anticipated: Engine | None
+    observed: Engine | None
+    agreement: Agreement
+    basis: Basis | None = None
+    calls: int = 0
+    start_ns: int | None = None
+    end_ns: int | None = None
+    work_ns: int | None = None
+    hand_over_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedModel:
+    """One model of the recording, joined with its file and plan.
+
+    ``model`` is the recording's name of it. ``model_file`` and ``plan_file`` are names of files without their
+    folders, ``plan_form`` the kind of plan; each empty where there is none. ``typical_call`` is the
+    row of the window whose length is the median, ``length_ns`` its length. ``lost_ns`` is the median time per
+    call that the segments off the Neural Engine and the hand-overs around them take; None where it cannot be
+    measured. ``limits`` are codes of what limits the join.
+    """
+
+    model: str
+    model_file: str
+    plan_file: str
+    plan_form: str
+    function: str
+    calls: int
+    typical_call: int
+    length_ns: int
+    operations: tuple[JoinedOperation, ...]
+    segments: tuple[JoinedSegment, ...]
+    lost_ns: int | None = None
+    limits: tuple[str, ...] = ()
+
+    def list_leaving(self) -> list[int]:
+        """Return the positions of the operations that are anticipated off the Neural Engine."""
+        return [
+            position
+            for position, operation in enumerate(self.operations)
+            if operation.anticipated not in (None, Engine.ANE)
+        ]

@@ -1,0 +1,1 @@
+"""Plans: where a runtime anticipates that each operation of a model will run, and why not elsewhere."""

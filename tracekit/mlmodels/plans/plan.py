@@ -1,0 +1,94 @@
+"""The data of a plan: for each operation the engine that a runtime anticipated, and its messages.
+
+A plan is what a compiler or runtime *anticipated* for one chip, system and setting. What a recording shows is
+*observed*; the two words are never exchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from tracekit.model.vocabulary import Engine
+
+Runtime: TypeAlias = Literal["Core ML", "Core AI"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanMessage:
+    """A sentence of the runtime, word for word: why ``device`` (in the plan's own spelling) is not used."""
+
+    text: str
+    device: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedOperation:
+    """One operation of a plan, in the order of the plan.
+
+    ``kind`` and ``name`` are in the plan's spelling (``ios17.conv``); ``name`` is empty where it has none.
+    ``engine`` is the anticipated one: None where the plan states none, which is never "not on the engine".
+    ``device`` is the plan's own word for it (``bnns``, ``mps_graph``). ``supported`` are the engines that
+    the plan lists as possible; None where it lists none. ``cost_share`` is the share of the model's estimated
+    cost, 0 to 1. ``estimated_ms`` are estimates by device. ``inputs`` and ``outputs`` are names of values.
+    ``source`` is the line of the program that the model was made from, as ``model.py:290``, or empty.
+    """
+
+    kind: str
+    name: str = ""
+    engine: Engine | None = None
+    device: str = ""
+    supported: frozenset[Engine] | None = None
+    cost_share: float | None = None
+    estimated_ms: Mapping[str, float] = field(default_factory=dict)
+    messages: tuple[PlanMessage, ...] = ()
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    source: str = ""
+    is_constant: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRegion:
+    """A part of a function that is compiled for one engine, where a plan names parts and not operations."""
+
+    name: str
+    engine: Engine
+    operations: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFunction:
+    """A function of a plan: its operations, or only its regions."""
+
+    name: str
+    operations: tuple[PlannedOperation, ...] = ()
+    regions: tuple[PlannedRegion, ...] = ()
+
+    def computing(self) -> Iterator[PlannedOperation]:
+        """Iterate over the operations that compute; a constant is on no engine."""
+        return (operation for operation in self.operations if not operation.is_constant)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A plan as its file states it.
+
+    ``form`` names the kind of file (``analytics.mil``). ``chip`` is the compiler's word for the target
+    (``H16G``, ``h17c``), ``os_build`` the build of the system, ``compute_units`` the setting that was asked
+    for, ``model`` the name or hash of the model; each is empty where the file does not state it. ``messages``
+    are those about the whole plan. ``limits`` are sentences about what the file does not show.
+    """
+
+    path: Path
+    form: str
+    runtime: Runtime
+    functions: tuple[PlannedFunction, ...] = ()
+    chip: str = ""
+    os_build: str = ""
+    compute_units: str = ""
+    model: str = ""
+    messages: tuple[PlanMessage, ...] = ()
+    limits: tuple[str, ...] = ()
