@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from tracekit.model.trace import Severity
+from tracekit.report.document.strip import Strip
 from tracekit.report.wording.findings import NextStep
 
 SEVERITY_WORD: dict[Severity, str] = {"error": "error", "warning": "warning", "info": "note"}
@@ -287,7 +288,18 @@ class Section:
 
 
 Block: TypeAlias = (
-    Headline | Paragraph | Table | Items | Facts | Command | Findings | Outcomes | Stacks | Picture | Section
+    Headline
+    | Paragraph
+    | Table
+    | Items
+    | Facts
+    | Command
+    | Findings
+    | Outcomes
+    | Stacks
+    | Strip
+    | Picture
+    | Section
 )
 
 
