@@ -13,8 +13,9 @@ from tracekit.analysis.model_join.joined_model import (
 )
 from tracekit.model.vocabulary import Basis, Engine
 from tracekit.report.analysis.operator_strip import build_strip
+from tracekit.report.document.blocks import StripLine, StripPart
 from tracekit.report.document.html_strip import print_strip
-from tracekit.report.document.strip import StripLine, StripPart, format_legend, format_lines, place_labels
+from tracekit.report.document.strip_lines import format_legend, format_lines, place_labels
 
 MS = 1_000_000
 

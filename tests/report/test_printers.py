@@ -30,12 +30,15 @@ from tracekit.report.document.blocks import (
     Section,
     Stack,
     Stacks,
+    Strip,
+    StripKind,
+    StripLine,
+    StripPart,
     Table,
     iter_blocks,
 )
 from tracekit.report.document.html_printer import print_html
 from tracekit.report.document.markdown_printer import print_markdown
-from tracekit.report.document.strip import Strip, StripKind, StripLine, StripPart
 from tracekit.report.document.text_printer import Page, print_text
 from tracekit.report.wording.findings import NextStep
 from tracekit.text import printable

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from tracekit.analysis.model_join.joined_model import JoinedModel, JoinedSegment
 from tracekit.model.vocabulary import Engine
-from tracekit.report.document.strip import Strip, StripKind, StripLine, StripPart
+from tracekit.report.document.blocks import Strip, StripKind, StripLine, StripPart
 from tracekit.text import clip, format_rounded, plural
 
 _KINDS = (

@@ -27,12 +27,12 @@ from tracekit.report.document.blocks import (
     Section,
     Stack,
     Stacks,
+    Strip,
     Table,
     count_note,
     make_sentence,
 )
 from tracekit.report.document.html_strip import print_strip
-from tracekit.report.document.strip import Strip
 from tracekit.report.html.elements import Html, badge, join, table, tag
 from tracekit.report.wording.findings import NextStep
 from tracekit.text import format_percent, plural

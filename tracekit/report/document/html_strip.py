@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tracekit.report.document.strip import Strip, StripKind, StripLine, StripPart, place_labels
+from tracekit.report.document.blocks import Strip, StripKind, StripLine, StripPart
+from tracekit.report.document.strip_lines import place_labels
 from tracekit.report.html.elements import Html, badge, join, tag
 
 _LINE_HEIGHT = 26

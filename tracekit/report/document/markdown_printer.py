@@ -23,11 +23,11 @@ from tracekit.report.document.blocks import (
     Section,
     Stack,
     Stacks,
+    Strip,
     Table,
     count_note,
     make_sentence,
 )
-from tracekit.report.document.strip import Strip, format_legend, format_lines
 from tracekit.report.markdown_text import code, plain
 from tracekit.text import clip, printable
 
@@ -120,6 +120,8 @@ def _print_table(table: Table) -> str:
 
 
 def _print_strip(strip: Strip) -> str:
+    from tracekit.report.document.strip_lines import format_legend, format_lines
+
     lines = "\n".join(f"    {line}" for line in format_lines(strip, _STRIP_WIDTH))
     return _join_parts(escape_text(strip.caption), lines, escape_text(format_legend(strip)))
 

@@ -27,10 +27,10 @@ from tracekit.report.document.blocks import (
     Section,
     Stack,
     Stacks,
+    Strip,
     Table,
     count_note,
 )
-from tracekit.report.document.strip import Strip, format_legend, format_lines
 from tracekit.text import PARAGRAPH_WIDTH, align, clip, printable, wrap
 
 _UNITS = re.compile(r"(?<=[0-9]) (?=(?:ms|µs|s)\b|%)")
@@ -148,6 +148,8 @@ def _print_stack(stack: Stack, indent: str) -> str:
 
 
 def _print_strip(strip: Strip, page: Page, indent: str) -> str:
+    from tracekit.report.document.strip_lines import format_legend, format_lines
+
     lines = format_lines(strip, min(page.width, PARAGRAPH_WIDTH) - len(indent))
     legend = page.wrap(format_legend(strip), indent)
     return "\n".join([page.wrap(strip.caption, indent), *(f"{indent}{line}" for line in lines), legend])
