@@ -8,6 +8,7 @@ from functools import cache
 
 from tracekit.mlmodels.program import Function, MLModel
 from tracekit.mlmodels.rules.graph import Graph
+from tracekit.mlmodels.rules.predicates import describe_outputs
 from tracekit.mlmodels.rules.rule import Claim, Route, Rule
 from tracekit.mlmodels.rules.rules_file import load_rules
 from tracekit.mlmodels.rules.target import Target, make_target
@@ -75,23 +76,27 @@ def _match_operation(
     graph: Graph, position: int, by_kind: Mapping[str, list[tuple[Rule, Claim]]], target: Target
 ) -> tuple[RuleMatch, ...]:
     matches: dict[str, RuleMatch] = {}
-    for rule, claim in (*by_kind.get(graph.kinds[position], ()), *by_kind.get("", ())):
-        if not target.fits(claim):
+    kind = graph.kinds[position]
+    # What is computed when a model is loaded is on no engine, unless a rule names it.
+    general = () if kind.startswith("constexpr_") else by_kind.get("", ())
+    for rule, claim in (*by_kind.get(kind, ()), *general):
+        if kind in claim.no_kinds or not target.fits(claim):
             continue
-        evidence = check_conditions(graph, position, claim)
+        evidence = check_conditions(claim, graph, position)
         if evidence is None:
             continue
         earlier = matches.get(rule.id)
         claims = (*earlier.claims, claim) if earlier else (claim,)
-        matches[rule.id] = RuleMatch(rule, claims, earlier.evidence if earlier else evidence)
+        evidence = earlier.evidence if earlier else evidence or describe_outputs(graph, position)
+        matches[rule.id] = RuleMatch(rule, claims, evidence)
     return tuple(matches.values())
 
 
-def check_conditions(graph: Graph, position: int, claim: Claim) -> str | None:
-    """Return what matched all conditions of a claim, or None."""
+def check_conditions(claim: Claim, *subject: object) -> str | None:
+    """Return what matched all conditions of a claim, in words, or None."""
     parts = []
     for condition in claim.conditions:
-        part = condition(graph, position)
+        part = condition.check(*subject)
         if part is None:
             return None
         parts.append(part)
