@@ -127,8 +127,9 @@ calibrate: $(READY) ## the error rates of comparisons, first sentences, findings
 	$(BIN)/python benchmarks/change_rates.py --out bench-change-rates.json
 	$(BIN)/python benchmarks/change_rates.py --docs bench-change-rates.json
 
-columns: $(READY) ## the tables of columns in docs/ and in the JSON schema, from their declarations
+columns: $(READY) ## the tables of columns and the rules in docs/, and the JSON schema, from their declarations
 	$(BIN)/python docs/write_columns.py
+	$(BIN)/python docs/write_rules.py
 
 clean: ## remove .venv and everything that was generated
 	rm -f tracekit/parsers/xml/_scanner.c tracekit/parsers/_columns.c tracekit/parsers/*.so tracekit/parsers/xml/*.so

@@ -32,5 +32,7 @@ def test_rules_agree_with_the_plans_of_all_probes() -> None:
     with TABLE.open(encoding="utf-8") as file:
         supported = {row["probe"]: row["ane"] == "1" for row in csv.DictReader(file, delimiter="\t")}
     assert set(supported) - set(probes) == set()
-    assert {name for name, is_supported in supported.items() if leaves(*probes[name]) == is_supported} == set()
+    assert {
+        name for name, is_supported in supported.items() if leaves(*probes[name]) == is_supported
+    } == set()
     assert len(supported) == 210

@@ -68,7 +68,9 @@ def test_only_a_direct_compile_claim_rests_on_direct_compilation_alone() -> None
 
 def test_nothing_promises_speed() -> None:
     for rule in RULES:
-        assert not re.search(r"\b(will be|becomes?|is) (?:\w+ )?faster\b", f"{rule.explanation} {rule.fix}"), rule.id
+        assert not re.search(
+            r"\b(will be|becomes?|is) (?:\w+ )?faster\b", f"{rule.explanation} {rule.fix}"
+        ), rule.id
 
 
 @pytest.mark.skipif(not REFERENCE.is_file(), reason="the collected references are not here")
@@ -80,11 +82,16 @@ def test_every_rule_of_the_reference_is_there() -> None:
 
 MISTAKES = {
     "no claim": ('id = "XX01"\ntitle = "t"\nexplanation = "e"', "either a claim that is checked or a reason"),
-    "unknown key": ('id = "XX01"\ntitle = "t"\nexplanation = "e"\nspeed = 2\nunchecked = "r"', "unknown key 'speed'"),
+    "unknown key": (
+        'id = "XX01"\ntitle = "t"\nexplanation = "e"\nspeed = 2\nunchecked = "r"',
+        "unknown key 'speed'",
+    ),
     "no title": ('id = "XX01"\nexplanation = "e"\nunchecked = "r"', "lacks 'title'"),
     "no TOML": ("id = ", "is not valid TOML"),
 }
-CLAIM = 'id = "XX01"\ntitle = "t"\nexplanation = "e"\n[[rule.claim]]\nroute = "Core ML"\neffect = "{effect}"\n'
+CLAIM = (
+    'id = "XX01"\ntitle = "t"\nexplanation = "e"\n[[rule.claim]]\nroute = "Core ML"\neffect = "{effect}"\n'
+)
 CLAIM += 'grades = ["measured"]\nscope = "s"\nsources = ["{source}"]\n{more}'
 
 
@@ -104,8 +111,18 @@ def test_a_mistake_in_a_rule_is_named(tmp_path: Path, name: str) -> None:
         ("leaves", "hearsay", 'kinds = ["conv"]', "cites 'hearsay'"),
         ("leaves", "m4-study", "", "a claim about everything"),
         ("leaves", "m4-study", 'conditions = [{ test = "shape" }]', "whose 'test' is none of output,"),
-        ("leaves", "m4-study", 'conditions = [{ test = "number", above = 1 }]', "'number' without 'parameter'"),
-        ("leaves", "m4-study", 'conditions = [{ test = "output", size = 1 }]', "'output' with the unknown key 'size'"),
+        (
+            "leaves",
+            "m4-study",
+            'conditions = [{ test = "number", above = 1 }]',
+            "'number' without 'parameter'",
+        ),
+        (
+            "leaves",
+            "m4-study",
+            'conditions = [{ test = "output", size = 1 }]',
+            "'output' with the unknown key 'size'",
+        ),
     ],
 )
 def test_a_mistake_in_a_claim_is_named(

@@ -90,7 +90,9 @@ def lint_model(
             entry = collected.setdefault(rule.id, (rule, [], []))
             entry[1].extend(claim for claim in claims if claim not in entry[1])
             entry[2].append(place)
-    findings = [RuleFinding(rule, tuple(claims), tuple(places)) for rule, claims, places in collected.values()]
+    findings = [
+        RuleFinding(rule, tuple(claims), tuple(places)) for rule, claims, places in collected.values()
+    ]
     order = [rule.id for rule in load_rules()]
     findings.sort(key=lambda finding: (EFFECTS.index(finding.effect), order.index(finding.rule.id)))
     parts = list(_iter_parts(model))
@@ -102,9 +104,7 @@ def lint_model(
     computing = [
         (part.form, operation) for part in parts for f in part.functions for operation in f.computing()
     ]
-    unknown = Counter(
-        operation.kind for form, operation in computing if not _is_known(form, operation.kind)
-    )
+    unknown = Counter(operation.kind for form, operation in computing if not _is_known(form, operation.kind))
     return LintResult(
         model,
         target,
@@ -122,7 +122,9 @@ def _choose_rules(select: Sequence[str], ignore: Sequence[str]) -> frozenset[str
     for prefix in (*select, *ignore):
         if not prefix or not any(rule_id.startswith(prefix.upper()) for rule_id in ids):
             families = ", ".join(dict.fromkeys(rule_id[:2] for rule_id in ids))
-            raise UsageError(f"{prefix!r} begins the id of no rule. They begin with {families}: tracekit rules")
+            raise UsageError(
+                f"{prefix!r} begins the id of no rule. They begin with {families}: tracekit rules"
+            )
     return frozenset(
         rule_id
         for rule_id in ids
@@ -146,9 +148,7 @@ def _is_known(form: str, kind: str) -> bool:
     return simplify_kind(kind) in KNOWN_KINDS.get(form, frozenset())
 
 
-def _iter_matches(
-    model: MLModel, target: Target, path: str
-) -> Iterator[tuple[Rule, Sequence[Claim], Place]]:
+def _iter_matches(model: MLModel, target: Target, path: str) -> Iterator[tuple[Rule, Sequence[Claim], Place]]:
     """Yield each match in a model and its stages."""
     route, form = _describe_form(model)
     claims = [(rule, claim) for rule, claim in iter_claims(route, form) if target.fits(claim)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
 from tracekit.mlmodels.program import Function, MLModel
-from tracekit.mlmodels.rules.graph import Graph
+from tracekit.mlmodels.rules.graph import Graph, simplify_kind
 from tracekit.mlmodels.rules.predicates import describe_outputs
 from tracekit.mlmodels.rules.rule import Claim, Route, Rule
 from tracekit.mlmodels.rules.rules_file import load_rules
@@ -143,8 +144,28 @@ def _link_chains(
 
 
 def match_message(text: str) -> str | None:
-    """Return the id of the rule that a runtime's message gives as its reason, or None."""
-    for rule in load_rules():
-        if any(pattern.search(text) for pattern in rule.patterns):
+    """Return the id of the rule that a runtime's message gives as its reason, or None.
+
+    An operation that the message names as unsupported has the rule that lists its kind. Of several rules,
+    that one counts whose pattern matches most of the message.
+    """
+    unsupported = _UNSUPPORTED.search(text)
+    if unsupported:
+        return _find_rule_of_kind(simplify_kind(unsupported[1]))
+    matches = [
+        (len(match[0]), rule.id)
+        for rule in load_rules()
+        for pattern in rule.patterns
+        if (match := pattern.search(text))
+    ]
+    return max(matches, key=lambda match: match[0])[1] if matches else None
+
+
+_UNSUPPORTED = re.compile(r"Unsupported MIL operation\W{0,4}([\w.]+)")
+
+
+def _find_rule_of_kind(kind: str) -> str | None:
+    for rule, claim in iter_claims("Core ML", "ML Program"):
+        if kind in claim.kinds and not claim.conditions and claim.effect == "leaves":
             return rule.id
     return None

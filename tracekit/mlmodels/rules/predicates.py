@@ -159,9 +159,7 @@ def match_padded_dilation(graph: Graph, position: int, *, above: int) -> str | N
     return None
 
 
-def match_constant_value(
-    graph: Graph, position: int, *, parameter: str = "", below: float
-) -> str | None:
+def match_constant_value(graph: Graph, position: int, *, parameter: str = "", below: float) -> str | None:
     """Match a constant operand of which any value is below a number, -inf among them."""
     for name in graph.iter_inputs(graph.operations[position], parameter):
         lowest = graph.find_lowest(name)
@@ -189,9 +187,7 @@ def match_fed_by(
     return _report_chain(graph, positions, is_absent, "fed by")
 
 
-def match_fed_by_any(
-    graph: Graph, position: int, *, kinds: Sequence[str], steps: int
-) -> str | None:
+def match_fed_by_any(graph: Graph, position: int, *, kinds: Sequence[str], steps: int) -> str | None:
     """Match an operation that some kind of operation reaches through at most ``steps`` others."""
     positions, wanted = [position], frozenset(kinds)
     for _ in range(steps):
@@ -242,10 +238,7 @@ def _follow(
     positions = list(starts)
     for kinds in chain:
         reached = [
-            position
-            for start in positions
-            for position in step(start)
-            if graph.kinds[position] in kinds
+            position for start in positions for position in step(start) if graph.kinds[position] in kinds
         ]
         positions = (positions if "" in kinds else []) + reached
         positions = list(dict.fromkeys(positions))[:_MOST_BRANCHES]

@@ -95,7 +95,9 @@ class _Reader:
         keys = {item.name: item for item in declared if item.kind is Parameter.KEYWORD_ONLY}
         if unknown := [key for key in parameters if key not in keys]:
             self.fail(f"has the condition {test!r} with the unknown key {unknown[0]!r}")
-        missing = [key for key, item in keys.items() if item.default is Parameter.empty and key not in parameters]
+        missing = [
+            key for key, item in keys.items() if item.default is Parameter.empty and key not in parameters
+        ]
         if missing:
             self.fail(f"has the condition {test!r} without {missing[0]!r}")
         return Condition(subject, test, parameters)
