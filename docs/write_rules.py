@@ -32,6 +32,7 @@ def render_page() -> str:
 
 
 def list_chips() -> Iterator[str]:
+    """Yield the table of chips."""
     yield "| chip | compilers' name of its engine | read from |"
     yield "|---|---|---|"
     for chip in CHIPS:
@@ -40,6 +41,7 @@ def list_chips() -> Iterator[str]:
 
 
 def list_tests() -> Iterator[str]:
+    """Yield the table of conditions."""
     yield "| subject | test | matches |"
     yield "|---|---|---|"
     for subject, tests in PREDICATES.items():
@@ -49,6 +51,7 @@ def list_tests() -> Iterator[str]:
 
 
 def list_rules() -> Iterator[str]:
+    """Yield the rules, each under a heading."""
     for rule in load_rules():
         yield f"### {rule.id}"
         yield ""
@@ -63,6 +66,7 @@ def list_rules() -> Iterator[str]:
 
 
 def list_claims(rule: Rule) -> Iterator[str]:
+    """Yield the claims of a rule as lines of a list."""
     for claim in rule.claims:
         forms = f"{' or '.join(claim.forms)}: " if claim.forms else ""
         checked = f"; checked on {escape(forms + describe_match(claim))}" if claim.is_checked else ""

@@ -153,21 +153,16 @@ def _read_outputs(tokens: _Tokens) -> tuple[str, ...]:
 
 def _read_statement(tokens: _Tokens, depth: int) -> Operation | None:
     """Read ``type name[, type name] = kind<opset>(…)[…]``; None for words that begin no statement."""
-    outputs = []
-    kind = ""
-    while True:
+    outputs: list[Value] = []
+    while tokens.next not in _WITHOUT_RESULT:
         value = _read_typed_name(tokens)
         if not value.name:
-            kind = value.type.dtype if value.type else ""
-            if kind not in _WITHOUT_RESULT or outputs or tokens.next != "(":
-                return None  # the header of a block
-            break
+            return None  # the header of a block
         outputs.append(value)
         if not tokens.skip(","):
+            tokens.take("=")
             break
-    if not kind:
-        tokens.take("=")
-        kind = tokens.take()
+    kind = tokens.take()
     if tokens.next == "<":
         _skip_brackets(tokens)
     inputs: list[tuple[str, str]] = []

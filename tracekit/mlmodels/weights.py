@@ -1,7 +1,8 @@
 """Values in the file of weights of an ML Program: only the lowest value of one constant is ever needed.
 
-The form is that of mlmodel/src/MILBlob/Blob/StorageFormat.hpp of https://github.com/apple/coremltools (BSD-3): at the
-offset that the program gives stand 64 bytes of description, with the size of the values and their offset.
+The form is that of https://github.com/apple/coremltools (BSD-3),
+mlmodel/src/MILBlob/Blob/StorageFormat.hpp: at the offset that the program gives stand 64 bytes of
+description, with the size of the values and their offset.
 """
 
 from __future__ import annotations

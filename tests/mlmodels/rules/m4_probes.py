@@ -40,7 +40,7 @@ REDUCTIONS = (
 
 
 def _weight(name: str, shape: str) -> str:
-    stored = f'BLOBFILE(path = string("w"), offset = uint64(64))'
+    stored = 'BLOBFILE(path = string("w"), offset = uint64(64))'
     return f"tensor<fp16, {shape}> {name} = const()[val = tensor<fp16, {shape}>({stored})];"
 
 

@@ -135,3 +135,18 @@ def list_numbers(constant: Constant | None) -> Sequence[float]:
     if isinstance(constant, tuple):
         return [number for item in constant for number in list_numbers(item)]
     return [constant] if isinstance(constant, int | float) else []
+
+
+def describe_type(value_type: ValueType) -> str:
+    """Return ``fp16 [1, 64]``; ``?`` is an open dimension."""
+    if value_type.shape is None:
+        return f"{value_type.dtype} of any shape".strip()
+    sizes = ", ".join("?" if size is None else str(size) for size in value_type.shape)
+    return f"{value_type.dtype} [{sizes}]".strip()
+
+
+def describe_outputs(graph: Graph, position: int) -> str:
+    """Return the type of what an operation gives, or nothing where the file does not state it."""
+    types = (value.type for value in graph.operations[position].outputs)
+    stated = next((value_type for value_type in types if value_type is not None), None)
+    return f"gives {describe_type(stated)}" if stated is not None else ""

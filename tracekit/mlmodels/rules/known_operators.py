@@ -39,7 +39,8 @@ _CORE_AI = """
     broadcasting_modulo broadcasting_mul broadcasting_not_equal broadcasting_or broadcasting_pow
     broadcasting_sub broadcasting_where broadcasting_xor build_sparse_with_bitmask cast concat condition
     constant conv2d conv3d conv_transpose2d conv_transpose3d cos cosh create_complex create_token delegate
-    dequantize divide equal erf exp expand_dims floor_divide gather_along_axis gather_nd gelu get_shape greater
+    dequantize divide equal erf exp expand_dims floor_divide gather_along_axis gather_nd gelu get_shape
+    greater
     if image_to_tensor imaginary_part interpolate interpolate_coordinates invoke isolated_group join_token log
     lut_to_dense lut_to_sparse_with_bitmask max_pool_2d max_pool_3d maximum metal4_kernel minimum modulo mul
     non_zero not not_equal or pad pow quantize range read_handle real_part reduce reduce_index reduce_max

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from tracekit.mlmodels.program import Function, MLModel
-from tracekit.mlmodels.rules.graph import Graph, simplify_kind
-from tracekit.mlmodels.rules.predicates import describe_outputs
+from tracekit.mlmodels.rules.graph import Graph, describe_outputs, simplify_kind
 from tracekit.mlmodels.rules.rule import Claim, Route, Rule
 from tracekit.mlmodels.rules.rules_file import load_rules
 from tracekit.mlmodels.rules.target import Target, make_target

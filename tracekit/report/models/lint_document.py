@@ -1,4 +1,4 @@
-"""What the rules state about a model, as a document: a section for each rule, with its places and evidence."""
+"""What the rules state about a model, as a document: a section for each rule with places and evidence."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def _list_effects(result: LintResult) -> str:
     effects = [f"{EFFECT_WORDS[effect]}: {counts[effect]}" for effect in EFFECTS if counts[effect]]
     listed = f"By effect: {'; '.join(effects)}. " if effects else ""
     return (
-        f"{listed}Rules are hints, each with its evidence. Where an operation runs is anticipated by a plan and"
-        " observed in a recording."
+        f"{listed}Rules are hints, each with its evidence. Where an operation runs is anticipated by a plan"
+        " and observed in a recording."
     )
 
 

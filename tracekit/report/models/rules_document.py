@@ -67,7 +67,7 @@ def _find_rules(name: str) -> tuple[Sequence[ModelRule], Sequence[StackRule]]:
 
 
 def _require_name(name: str) -> str:
-    ids = [rule.id for rule in (*load_model_rules(), *load_rules().rules)]
+    ids = [rule.id for rule in load_model_rules()] + [rule.id for rule in load_rules().rules]
     if name.lower() not in (rule_id.lower() for rule_id in ids):
         close = get_close_matches(name.upper(), ids, 3) or get_close_matches(name.lower(), ids, 3)
         advice = f"Similar names: {', '.join(close)}." if close else "tracekit rules lists them."
