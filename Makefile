@@ -98,6 +98,7 @@ bench: $(READY) ## how long things take, and how that grows with their size
 	$(BIN)/python benchmarks/dashboard_library.py --out bench-library.json
 	$(BIN)/python benchmarks/dashboard_upload.py --out bench-upload.json
 	$(BIN)/python benchmarks/dashboard_options.py --out bench-options.json
+	$(BIN)/python benchmarks/lint.py --out bench-lint.json
 	$(BIN)/python benchmarks/fleet.py --out bench-fleet.json
 	$(BIN)/python benchmarks/fleet_questions.py --out bench-fleet-questions.json
 

@@ -245,7 +245,7 @@ def test_rules_of_models_and_of_stacks_are_listed() -> None:
     assert any(line[:1] == ["plumbing.wait"] for line in lines)
 
 
-def test_a_rule_is_explained_with_its_evidence_and_what_speaks_against_it() -> None:
+def test_a_rule_is_explained_with_its_evidence_for_and_against() -> None:
     text = " ".join(run("rules", "sh09").output.split())
     assert text.startswith("SH09 An input with a list of shapes")
     assert "Checked on inputs, outputs and states; flexible (kind = enumerated)" in text

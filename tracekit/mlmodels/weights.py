@@ -17,7 +17,7 @@ from tracekit.mlmodels.program import Constant
 _DESCRIPTION = struct.Struct("<IIQQ")
 _SENTINEL = 0xDEADBEEF
 _MODEL_PATH = "@model_path/"
-_MAX_BYTES = 256 << 20
+_MAX_BYTES = 64 << 20
 _FLOATS = {"fp16": "<f2", "fp32": "<f4"}
 
 
@@ -26,8 +26,8 @@ def read_lowest(folder: Path, blob: tuple[Constant, ...], dtype: str) -> float |
 
     ``folder`` is what ``@model_path`` stands for, ``blob`` the name of the file and the offset in it.
     """
-    name, offset = blob
-    if not isinstance(name, str) or not isinstance(offset, int) or dtype not in _FLOATS:
+    name, offset = blob if len(blob) == 2 else ("", 0)
+    if dtype not in _FLOATS or not isinstance(name, str) or not isinstance(offset, int):
         return None
     path = folder / name.removeprefix(_MODEL_PATH)
     try:
@@ -42,6 +42,8 @@ def read_lowest(folder: Path, blob: tuple[Constant, ...], dtype: str) -> float |
             data = file.read(size_bytes)
     except (OSError, ValueError, struct.error, OverflowError):
         return None
-    values = np.frombuffer(data[: len(data) // 4 * 4], _FLOATS[dtype])
-    lowest = float(values.min()) if len(data) == size_bytes and len(values) else np.nan
+    dtype_of_file = np.dtype(_FLOATS[dtype])
+    if len(data) != size_bytes or size_bytes % dtype_of_file.itemsize:
+        return None
+    lowest = float(np.frombuffer(data, dtype_of_file).min())
     return None if np.isnan(lowest) else lowest

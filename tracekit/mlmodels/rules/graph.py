@@ -37,6 +37,7 @@ class Graph:
                 self._producers[value.name] = position
                 self._types[value.name] = value.type
         self._constants: dict[str, bool] = {}
+        self._lowest: dict[tuple[Constant, ...], float | None] = {}
 
     @cached_property
     def _users(self) -> dict[str, list[int]]:
@@ -96,7 +97,9 @@ class Graph:
         value_type = constant.outputs[0].type if constant.outputs else None
         stored = constant.attributes.get(BLOB)
         if isinstance(stored, tuple) and value_type is not None and self._weight_folder is not None:
-            return read_lowest(self._weight_folder, stored, value_type.dtype)
+            if stored not in self._lowest and len(self._lowest) < _MOST_BLOBS:
+                self._lowest[stored] = read_lowest(self._weight_folder, stored, value_type.dtype)
+            return self._lowest.get(stored)
         return min(list_numbers(constant.attributes.get("val")), default=None)
 
     def name_operation(self, position: int) -> str:
@@ -126,6 +129,8 @@ class Graph:
         return False
 
 
+_MOST_BLOBS = 32
+"""The most constants whose values are read from a file of weights; a mask is shared by the layers."""
 _MOST_STEPS = 16
 """Steps from a value to the constant that it is made of; a file may have a circle."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 from tracekit.mlmodels.program import Operation, ValueType
 from tracekit.mlmodels.rules.graph import Graph, describe_type
@@ -84,7 +85,7 @@ def match_prime_factors(
 ) -> str | None:
     """Match numbers of which any has a prime factor other than ``none_but``."""
     numbers = graph.find_numbers(position, parameter)
-    for number in numbers:
+    for number in filter(math.isfinite, numbers):
         remaining = int(number)
         for factor in none_but:
             while remaining > 1 and remaining % factor == 0:
@@ -166,7 +167,7 @@ def match_feeds(
     graph: Graph, position: int, *, chain: Sequence[Sequence[str]], is_absent: bool = False
 ) -> str | None:
     """Match an operation whose result passes through kinds of operations, one set of kinds for each step."""
-    positions = _follow(chain, [position], graph, graph.iter_users)
+    positions = _follow(chain, position, graph, graph.iter_users)
     return _report_chain(graph, positions, is_absent, "feeds")
 
 
@@ -177,7 +178,7 @@ def match_fed_by(
 
     A set with the empty text may be passed over.
     """
-    positions = _follow(chain, [position], graph, graph.iter_producers)
+    positions = _follow(chain, position, graph, graph.iter_producers)
     return _report_chain(graph, positions, is_absent, "fed by")
 
 
@@ -185,7 +186,7 @@ def match_fed_by_any(graph: Graph, position: int, *, kinds: Sequence[str], steps
     """Match an operation that some kind of operation reaches through at most ``steps`` others."""
     positions, wanted = [position], frozenset(kinds)
     for _ in range(steps):
-        producers = (p for start in positions for p in graph.iter_producers(start))
+        producers = (p for start in positions for p in islice(graph.iter_producers(start), _MOST_BRANCHES))
         positions = list(dict.fromkeys(producers))[:_MOST_BRANCHES]
         for producer in positions:
             if graph.kinds[producer] in wanted:
@@ -223,23 +224,19 @@ def match_inside(graph: Graph, position: int) -> str | None:
 
 
 def _follow(
-    chain: Sequence[Sequence[str]],
-    starts: Sequence[int],
-    graph: Graph,
-    step: Callable[[int], Iterator[int]],
+    chain: Sequence[Sequence[str]], start: int, graph: Graph, step: Callable[[int], Iterator[int]]
 ) -> list[int]:
-    """Return the positions at the end of a chain of steps that starts at given positions."""
-    positions = list(starts)
+    """Return the positions at the end of a chain of steps; of many branches, the first are followed."""
+    positions = [start]
     for kinds in chain:
-        reached = [
-            position for start in positions for position in step(start) if graph.kinds[position] in kinds
-        ]
-        positions = (positions if "" in kinds else []) + reached
-        positions = list(dict.fromkeys(positions))[:_MOST_BRANCHES]
-    return [position for position in positions if position not in starts]
+        reached = (p for position in positions for p in islice(step(position), _MOST_BRANCHES))
+        fitting = [position for position in reached if graph.kinds[position] in kinds]
+        positions = list(dict.fromkeys((positions if "" in kinds else []) + fitting))[:_MOST_BRANCHES]
+    return [position for position in positions if position != start]
 
 
 _MOST_BRANCHES = 64
+"""A value that a hostile file gives to all operations must not be followed to each of them from each."""
 
 
 def _report_chain(graph: Graph, positions: Sequence[int], is_absent: bool, relation: str) -> str | None:

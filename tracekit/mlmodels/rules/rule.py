@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from tracekit.mlmodels.rules.predicates import PREDICATES
 
 Route: TypeAlias = Literal["Core ML", "Core AI", "direct compile"]
-"""How a model reaches the Neural Engine. A fact of one route is no fact of another."""
+"""The ways on which a model reaches the Neural Engine. A fact of one route is no fact of another."""
 
 Effect: TypeAlias = Literal["graph-leaves", "leaves", "wrong-numbers", "fails", "slower", "information"]
 Grade: TypeAlias = Literal["stated", "measured", "single source", "unverified"]

@@ -1,4 +1,4 @@
-"""What the rules state about a model, as a document: a section for each rule with places and evidence."""
+"""The findings of a lint as a document: a section for each rule, with places and evidence."""
 
 from __future__ import annotations
 

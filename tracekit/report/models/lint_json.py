@@ -1,4 +1,4 @@
-"""What the rules state about a model, as data: ``tracekit lint --format json``."""
+"""The findings of a lint as data: ``tracekit lint --format json``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rules state about a model in SARIF 2.1.0, which code hosts and editors read.
+"""The findings of a lint in SARIF 2.1.0, which code hosts and editors read.
 
 The form is OASIS's: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html.
 """
