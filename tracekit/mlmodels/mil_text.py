@@ -325,7 +325,10 @@ def _read_items(tokens: _Tokens, close: str, depth: int) -> Constant | None:
 
 def _read_number(token: str) -> Constant:
     if "x" in token:
-        return float.fromhex(token)
+        try:
+            return float.fromhex(token)
+        except (OverflowError, ValueError) as error:
+            raise DamagedModelError(f"has {token[:40]!r}, which is no number") from error
     return int(token) if token.lstrip("+-").isdigit() and len(token) < 40 else float(token)
 
 

@@ -14,7 +14,8 @@ CONSTANT_VALUES = 64
 
 
 BLOB = "blob"
-"""The attribute of a constant whose values are in another file: the file's name and the offset in it."""
+"""The attribute of a constant whose values are elsewhere: the name of the file, and the offset in it, which
+is that of a description in a file of weights, or that of the values, followed by their size in bytes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,10 @@ def lint_model(
     findings.sort(key=lambda finding: (EFFECTS.index(finding.effect), order.index(finding.rule.id)))
     parts = list(_iter_parts(model))
     applicable = {
-        (rule.id, target.fits(claim)) for part in parts for rule, claim in iter_claims(*_describe_form(part))
+        (rule.id, target.fits(claim))
+        for part in parts
+        for rule, claim in iter_claims(*_describe_form(part))
+        if claim.subject != "setting"
     }
     fitting = {rule_id for rule_id, fits in applicable if fits and rule_id in chosen}
     left_out = {rule_id for rule_id, _ in applicable if rule_id in chosen} - fitting
