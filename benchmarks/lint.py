@@ -2,9 +2,9 @@
 
     python benchmarks/lint.py [--out FILE.json]
 
-Prints CPU seconds of ``lint_model`` (the model is in memory, the rules are read) for a transformer, for a chain
-in which each operation matches the rule of the one before it, for one value that all operations take, and for
-operations that match no rule. Fails above a second.
+Prints CPU seconds of ``lint_model`` (the model is in memory, the rules are read) for a transformer, for a
+chain in which each operation matches the rule of the one before it, for one value that all operations take,
+and for operations that match no rule. Fails above a second.
 """
 
 from __future__ import annotations
@@ -23,10 +23,28 @@ from tracekit.mlmodels.rules.target import Target
 
 OPERATIONS = 10_000
 LIMIT_SECONDS = 1.0
-BLOCK = (
-    "linear linear linear matmul add softmax matmul linear add mul reduce_mean add rsqrt mul linear gelu linear"
-    " cast gather layer_norm"
-).split()
+BLOCK = [
+    "linear",
+    "linear",
+    "linear",
+    "matmul",
+    "add",
+    "softmax",
+    "matmul",
+    "linear",
+    "add",
+    "mul",
+    "reduce_mean",
+    "add",
+    "rsqrt",
+    "mul",
+    "linear",
+    "gelu",
+    "linear",
+    "cast",
+    "gather",
+    "layer_norm",
+]
 FP16, FP32 = ValueType("fp16", (1, 64, 512)), ValueType("fp32", (1, 64, 512))
 
 

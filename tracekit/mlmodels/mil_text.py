@@ -78,6 +78,11 @@ class _Tokens:
         self._advance()
         return True
 
+    def take_blob(self) -> tuple[Constant, ...]:
+        """Return the place of the values that were read last, once; an empty one if none was read since."""
+        blob, self.blob = self.blob, ()
+        return blob
+
     def damage(self, problem: str) -> DamagedModelError:
         line = self._text.count("\n", 0, self._position) + 1
         return DamagedModelError(f"{problem} (line {line:,})")
@@ -173,10 +178,10 @@ def _read_statement(tokens: _Tokens, depth: int) -> Operation | None:
         tokens.take("=")
         _read_argument(tokens, parameter, inputs, given)
         tokens.skip(",")
-    tokens.blob = ()
+    tokens.take_blob()  # of a parameter that is given in place
     attributes = given | _read_attributes(tokens)
-    if tokens.blob:
-        attributes[BLOB] = tokens.blob
+    if blob := tokens.take_blob():
+        attributes[BLOB] = blob
     name = attributes.pop("name", "")
     return Operation(kind, str(name), tuple(inputs), tuple(outputs), attributes, depth)
 

@@ -248,7 +248,7 @@ def _read_resource_sizes(cursor: Cursor) -> Iterator[tuple[int, int]]:
 def _find_blobs(
     entries: Iterator[tuple[int, int]], data: memoryview, start: int
 ) -> Iterator[tuple[int, int]]:
-    """Yield the offset in the file and the size of each resource of a dialect; 0 bytes for what is no blob."""
+    """Yield the offset in the file and the size of each resource of a dialect; 0 for what is no blob."""
     stored = Cursor(data)
     for size, kind in entries:
         entry = Cursor(stored.view(size))

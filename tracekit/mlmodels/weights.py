@@ -1,15 +1,15 @@
 """Values that stand apart from the program: only the lowest value of one constant is ever needed.
 
-Core AI's assets have them as they are. The file of weights of an ML Program has 64 bytes of description at the
-offset that the program gives, with the size of the values and their offset: mlmodel/src/MILBlob/Blob/StorageFormat.hpp
-of https://github.com/apple/coremltools (BSD-3).
+Core AI's assets have them as they are. The file of weights of an ML Program has 64 bytes of description at
+the offset that the program gives, with the size of the values and their offset: StorageFormat.hpp in
+mlmodel/src/MILBlob/Blob of https://github.com/apple/coremltools (BSD-3).
 """
 
 from __future__ import annotations
 
 import struct
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ _DESCRIPTION = struct.Struct("<IIQQ")
 _SENTINEL = 0xDEADBEEF
 _MODEL_PATH = "@model_path/"
 _MAX_BYTES = 64 << 20
-_FLOATS = {"fp16": np.dtype("<f2"), "fp32": np.dtype("<f4")}
+_FLOATS: dict[str, np.dtype[Any]] = {"fp16": np.dtype("<f2"), "fp32": np.dtype("<f4")}
 
 
 def read_lowest(folder: Path, blob: tuple[Constant, ...], dtype: str) -> float | None:

@@ -27,7 +27,7 @@ EFFECTS: tuple[Effect, ...] = ("wrong-numbers", "fails", "graph-leaves", "leaves
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A thing that a rule matched: an operation, an input, an output, a state, a function, the model, the setting.
+    """A match in a model: an operation, an input, output or state, a function, the model, or the setting.
 
     ``position`` is that in ``Function.operations``. ``path`` names the function, and the stages of a pipeline
     before it, where there are several. ``upstream`` is the name of the operation at the start of a chain of

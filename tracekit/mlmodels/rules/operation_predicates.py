@@ -1,7 +1,7 @@
 """Conditions on an operation, ``graph.operations[position]``.
 
-A ``parameter`` is named as in MIL (``strides``); Core AI's operands have no names and are counted: ``#2``, with
-a ``label`` for people. An empty one stands for all operands.
+A ``parameter`` is named as in MIL (``strides``); Core AI's operands have no names and are counted: ``#2``,
+with a ``label`` for people. An empty one stands for all operands.
 """
 
 from __future__ import annotations
