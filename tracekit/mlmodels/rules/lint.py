@@ -201,10 +201,10 @@ def _match_function(
     route, form = _describe_form(model)
     graph = Graph(function, model.weight_folder)
     matches = match_operations(graph, form, route, target)
-    for position, found in matches.items():
-        for match in found:
+    for position, operation_matches in matches.items():
+        for match in operation_matches:
             yield match.rule, match.claims, _make_place(graph, position, match, path)
-    leaving = [position for position, found in matches.items() if any(map(_leaves, found))]
+    leaving = [position for position, items in matches.items() if any(map(_leaves, items))]
     for rule, claim in claims:
         if claim.subject == "function":
             evidence = check_conditions(claim, graph, leaving)
