@@ -48,6 +48,8 @@ class Operation:
     ``is_part`` is True for those that spell out what an operation around them is made of, such as the
     division and the sum within a softmax: they do not count as operations.
     ``source`` is the line of the program that the model was made from, as ``model.py:290``, or empty.
+    ``constant_types`` are the types of the parameters that are given in place, whether or not their values
+    are among the ``attributes``.
     """
 
     kind: str
@@ -58,6 +60,7 @@ class Operation:
     depth: int = 0
     source: str = ""
     is_part: bool = False
+    constant_types: Mapping[str, ValueType] = field(default_factory=dict, compare=False)
 
     @property
     def is_constant(self) -> bool:

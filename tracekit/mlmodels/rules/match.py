@@ -78,8 +78,7 @@ def _match_operation(
 ) -> tuple[RuleMatch, ...]:
     matches: dict[str, RuleMatch] = {}
     kind = graph.kinds[position]
-    # What is computed when a model is loaded is on no engine, unless a rule names it.
-    general = () if kind.startswith("constexpr_") else by_kind.get("", ())
+    general = by_kind.get("", ()) if graph.is_computed(position) else ()
     for rule, claim in (*by_kind.get(kind, ()), *general):
         if kind in claim.no_kinds:
             continue

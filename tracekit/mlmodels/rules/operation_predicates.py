@@ -7,7 +7,7 @@ with a ``label`` for people. An empty one stands for all operands.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from tracekit.mlmodels.program import Operation, ValueType
@@ -284,10 +284,13 @@ def _fits_type(
 
 
 def _iter_types(graph: Graph, operation: Operation, parameter: str | None) -> Iterator[ValueType]:
+    types: Iterable[ValueType | None]
     if parameter is None:
-        types = (value.type for value in operation.outputs)
+        types = [value.type for value in operation.outputs]
     else:
-        types = (graph.find_type(name) for name in graph.iter_inputs(operation, parameter))
+        names = graph.iter_inputs(operation, parameter)
+        in_place = operation.constant_types.get(parameter)
+        types = (in_place, *map(graph.find_type, names))
     return (value_type for value_type in types if value_type is not None)
 
 
