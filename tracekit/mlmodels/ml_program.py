@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tracekit.mlmodels.coreml_names import DTYPES
-from tracekit.mlmodels.program import CONSTANT_VALUES, Constant, Function, Operation, Value, ValueType
+from tracekit.mlmodels.program import BLOB, CONSTANT_VALUES, Constant, Function, Operation, Value, ValueType
 from tracekit.mlmodels.wire import DamagedModelError, Message
 
 _MAX_DEPTH = 64
@@ -33,8 +33,10 @@ def _read_block(block: Message, depth: int) -> Iterator[Operation]:
         raise DamagedModelError(f"has operations {depth} deep")
     for operation in block.messages(3):
         attributes = {name: _read_constant(value, 0) for name, value in operation.entries(5)}
+        if operation.text(1) == "const" and attributes.get("val") is None:
+            attributes[BLOB] = _find_blob(operation)
         constants = {name: value for name, value in attributes.items() if value is not None}
-        inputs, given = _read_inputs(operation)
+        inputs, given, types = _read_inputs(operation)
         yield Operation(
             operation.text(1),
             str(constants.pop("name", "")),
@@ -42,22 +44,39 @@ def _read_block(block: Message, depth: int) -> Iterator[Operation]:
             tuple(map(_read_value, operation.messages(3))),
             given | constants,
             depth,
+            constant_types=types,
         )
         for nested in operation.messages(4):
             yield from _read_block(nested, depth + 1)
 
 
-def _read_inputs(operation: Message) -> tuple[tuple[tuple[str, str], ...], dict[str, Constant]]:
-    """Return pairs of a parameter and a value's name, and the parameters that are given in place."""
+def _find_blob(constant: Message) -> Constant | None:
+    """Return the file and the offset of a constant whose values are in another file."""
+    for name, value in constant.entries(5):
+        if name == "val" and 5 in value:
+            stored = value.message(5)
+            return (stored.text(1), stored.integer(2))
+    return None
+
+
+def _read_inputs(
+    operation: Message,
+) -> tuple[tuple[tuple[str, str], ...], dict[str, Constant], dict[str, ValueType]]:
+    """Return pairs of a parameter and a value's name, and parameters that are given in place, with types."""
     bindings: list[tuple[str, str]] = []
     given: dict[str, Constant] = {}
+    types: dict[str, ValueType] = {}
     for parameter, argument in operation.entries(2):
         for binding in argument.messages(1):
             if 1 in binding:
                 bindings.append((parameter, binding.text(1)))
-            elif (constant := _read_constant(binding.message(2), 0)) is not None:
+                continue
+            value = binding.message(2)
+            if (constant := _read_constant(value, 0)) is not None:
                 given[parameter] = constant
-    return tuple(bindings), given
+            if (value_type := _read_type(value.message(2), 0)) is not None:
+                types[parameter] = value_type
+    return tuple(bindings), given, types
 
 
 # Types ------------------------------------------------------------------------------------------------------

@@ -13,6 +13,11 @@ CONSTANT_VALUES = 64
 """The most values of a constant that is kept: strides, axes, paddings; weights are longer."""
 
 
+BLOB = "blob"
+"""The attribute of a constant whose values are elsewhere: the name of the file, and the offset in it, which
+is that of a description in a file of weights, or that of the values, followed by their size in bytes."""
+
+
 @dataclass(frozen=True, slots=True)
 class ValueType:
     """The type of a value: ``dtype`` in the format's spelling (``fp16``, ``int32``), and its dimensions.
@@ -43,6 +48,8 @@ class Operation:
     ``is_part`` is True for those that spell out what an operation around them is made of, such as the
     division and the sum within a softmax: they do not count as operations.
     ``source`` is the line of the program that the model was made from, as ``model.py:290``, or empty.
+    ``constant_types`` are the types of the parameters that are given in place, whether or not their values
+    are among the ``attributes``.
     """
 
     kind: str
@@ -53,6 +60,7 @@ class Operation:
     depth: int = 0
     source: str = ""
     is_part: bool = False
+    constant_types: Mapping[str, ValueType] = field(default_factory=dict, compare=False)
 
     @property
     def is_constant(self) -> bool:
@@ -103,7 +111,7 @@ class MLModel:
     ``form`` names what it is: ``ML Program``, ``neural network``, ``pipeline``, ``Core AI program``, or the
     kind of a model without operators (``treeEnsembleClassifier``). ``stated_counts`` are the counts of
     operators that the file's own metadata states, by kind. ``limits`` are sentences about what the file
-    does not show.
+    does not show. ``weight_folder`` is the folder that names of files of weights are relative to.
     """
 
     path: Path
@@ -118,6 +126,7 @@ class MLModel:
     stated_counts: Mapping[str, int] = field(default_factory=dict)
     size_bytes: int = 0
     weight_file_bytes: int = 0
+    weight_folder: Path | None = None
     is_compiled: bool = False
     limits: tuple[str, ...] = ()
 
