@@ -42,6 +42,7 @@ _COMMANDS = (
     "fleet",
     "lldb",
     "model",
+    "recipes",
     "record",
     "report",
     "spread",

@@ -1,0 +1,47 @@
+"""Recipes as documents: what a recording answers, what it does not, and one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracekit.report.document.blocks import Block, Headline, Item, Items, Paragraph, Section
+from tracekit.report.recipes.recipe import Recipe, Reply
+from tracekit.report.recipes.registry import RECIPES, ListedRecipe
+
+
+def build_list(entries: Sequence[ListedRecipe]) -> tuple[Section, ...]:
+    """Return the questions that a recording answers, with the answers, then the others with the reason."""
+    answered = [
+        Item(f"{entry.recipe.question} {entry.reply.sentence} ({entry.recipe.name})")
+        for entry in entries
+        if entry.reply is not None
+    ]
+    refused = []
+    for entry in entries:
+        if entry.shortfall is not None:
+            step = entry.shortfall.step
+            advice = f" {step.text} {step.command}".rstrip() if step else ""
+            refused.append(
+                Item(f"{entry.recipe.question} No: {entry.shortfall.reason}.{advice} ({entry.recipe.name})")
+            )
+    sections = (
+        Section("answered", "This recording answers", (Items(tuple(answered)),)),
+        Section("refused", "It does not answer", (Items(tuple(refused)),)),
+    )
+    return tuple(section for section in sections if section.blocks != (Items(()),))
+
+
+def build_questions() -> tuple[Section, ...]:
+    """Return all questions, without a recording."""
+    items = tuple(Item(f"{recipe.name}: {recipe.question}") for recipe in RECIPES)
+    return (Section("questions", "Questions", (Items(items),)),)
+
+
+def build_reply(recipe: Recipe, reply: Reply) -> tuple[Section, ...]:
+    """Return one answer: its sentence, what it rests on, and where to read on."""
+    blocks: list[Block] = [block for block in reply.blocks if not isinstance(block, Section)]
+    sections = [block for block in reply.blocks if isinstance(block, Section)]
+    lead = Section("answer", recipe.question, (Headline(reply.sentence),), is_lead=True)
+    rest = Section("basis", "What it rests on", tuple(blocks)) if blocks else None
+    more = Section("more", "More", (Paragraph(f"In Python: {recipe.api}. Documentation: {recipe.chapter}."),))
+    return (lead, *([rest] if rest else []), *sections, more)
