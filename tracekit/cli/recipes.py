@@ -6,6 +6,7 @@ import click
 
 from tracekit.cli.analysing import add_analysis_options, analyse
 from tracekit.cli.analysis_options import AnalysisOptions
+from tracekit.cli.documents import write_document
 from tracekit.cli.output import (
     HELP,
     add_output_options,
@@ -14,7 +15,6 @@ from tracekit.cli.output import (
     guess_format,
     write_output,
 )
-from tracekit.cli.terminal import measure_text_width
 
 _FORMATS = {".txt": "text", ".md": "markdown", ".json": "json"}
 
@@ -55,12 +55,4 @@ def recipes_command(
 
         write_output(to_json(entries), output, force, is_document=True)
         return
-    sections = build_list(entries) if inputs else build_questions()
-    if chosen == "markdown":
-        from tracekit.report.document.markdown_printer import print_markdown
-
-        write_output(print_markdown(sections), output, force)
-        return
-    from tracekit.report.document.text_printer import Page, print_text
-
-    write_output(print_text(sections, Page(measure_text_width(output))), output, force)
+    write_document(build_list(entries) if inputs else build_questions(), chosen, output, force)

@@ -16,6 +16,8 @@ from tracekit.text import clip, printable
 
 _KINDS = ("call", "finding", "limit", "model", "table")
 _WIDTH = 60
+_MOST_KNOWN = 8
+_MOST_DIGITS = 9
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def find_identified(analysis: Analysis, identifier: str) -> Identified:
         for position, candidate in enumerate(_list_identifiers(analysis, kind)):
             if candidate == identifier:
                 return Identified(kind, position)
-        known = list(dict.fromkeys(_list_identifiers(analysis, kind)))[:8]
+        known = list(dict.fromkeys(_list_identifiers(analysis, kind)))[:_MOST_KNOWN]
         raise UsageError(f"This recording has no {_quote(identifier)}. {_advise(kind, known)}")
     raise UsageError(
         f"{_quote(identifier)} is no identifier: one begins with {', '.join(f'{kind}:' for kind in _KINDS)}."
@@ -68,24 +70,20 @@ def find_call(analysis: Analysis, text: str) -> int:
     positions = [
         position
         for position, candidate in enumerate(names.names[:-1])
-        if not name or name in (candidate, analysis.call_models[position].model)
+        if not name or name in (candidate, printable(candidate), analysis.call_models[position].model)
     ]
-    models = ", ".join(_quote(candidate) for candidate in names.names[:-1][:8])
+    models = ", ".join(map(_quote, names.names[:-1][:_MOST_KNOWN]))
     if not positions:
-        raise UsageError(f"No model {_quote(name)} has calls in this recording. {_advise('model', [models])}")
-    if len(positions) > 1:
         raise UsageError(
-            f"Several models have a call {number}: name the model, as MODEL/{number}. Models: {models}."
+            f"No model {_quote(name)} has calls in this recording. Models with calls: {models or 'none'}."
         )
+    if len(positions) > 1:
+        raise UsageError(f"Several models have a call {number}: write MODEL/{number}, of {models}.")
     rows = analysis.call_models[positions[0]].rows
     if not 1 <= int(number) <= len(rows):
-        raise UsageError(
-            f"{_quote(names.names[positions[0]])} has calls 1 to {len(rows):,}, and no call {number}."
-        )
+        model = _quote(names.names[positions[0]])
+        raise UsageError(f"{model} has no call {number}: its calls are 1 to {len(rows):,}.")
     return int(rows[int(number) - 1])
-
-
-_MOST_DIGITS = 9
 
 
 def _list_identifiers(analysis: Analysis, kind: str) -> Iterator[str]:

@@ -54,13 +54,13 @@ def answer_slow_call(asked: Asked) -> Reply:
         return Reply(sentence, _list_parts(asked, row, typical))
     part_ns = int(differences.part_ns[row, main])
     words = PART_WORDS[differences.parts[main]]
-    cause = f"{'+' if part_ns > 0 else '−'}{format_rounded(abs(part_ns))} {words.name} ({words.meaning})"
+    change = f"{words.name} {'+' if part_ns > 0 else '−'}{format_rounded(abs(part_ns))} ({words.meaning})"
     if differences.is_longer[row] or differences.is_shorter[row]:
-        relation = "longer" if difference_ns > 0 else "shorter"
-        length = f"it is {format_duration(abs(difference_ns))} {relation}, most of all by"
+        length = f"it is {format_duration(abs(difference_ns))} {'longer' if difference_ns > 0 else 'shorter'}"
     else:
-        length = "lengths vary by as much, but its parts differ, most of all"
-    return Reply(f"{subject} {took}, {usual}: {length} {cause}.", _list_parts(asked, row, typical))
+        length = "lengths vary by as much, but its parts differ"
+    sentence = f"{subject} {took}, {usual}: {length}. The part that changed most: {change}."
+    return Reply(sentence, _list_parts(asked, row, typical))
 
 
 def _list_parts(asked: Asked, row: int, typical: int) -> tuple[Table, ...]:

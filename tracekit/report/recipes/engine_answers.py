@@ -60,11 +60,13 @@ def answer_neighbours(asked: Asked) -> Reply:
     ane_use = next(entry.use for entry in asked.analysis.evidence if entry.table == ANE_TABLES[0])
     if ane_use in _UNCERTAIN:
         return Reply(_UNCERTAIN[ane_use].format(rows=rows), (table,))
+    if all(use.name == _OTHER_OWNERS[Owner.CONTESTED] for use in uses):
+        return Reply(f"The recording leaves open whose work the Neural Engine's {rows} are.", (table,))
     apps = [use for use in uses if use.is_app]
     others = [use for use in uses if not use.is_app]
     named = ", ".join(f"{use.name} {format_duration(use.time_ns)}" for use in (*apps, *others))
     if others or len(apps) > 1:
-        return Reply(f"The Neural Engine's {rows} are of several owners: {named}.", (table,))
+        return Reply(f"The Neural Engine's {rows} by owner: {named}.", (table,))
     return Reply(f"No other process is seen on the Neural Engine: its {rows} are all of {named}.", (table,))
 
 

@@ -89,10 +89,17 @@ FINDING_RECIPES = (
     ),
     _declare(
         "contention",
-        "Does other work compete for the engine?",
-        (contention.ENGINE_CONTENTION, contention.MODELS_SERIALIZED, contention.GPU_SHARED_WITH_RENDERING),
-        "No call is seen to share its engine with other work.",
+        "Does other work compete for the Neural Engine?",
+        (contention.ENGINE_CONTENTION, contention.MODELS_SERIALIZED),
+        "No call is seen to share the Neural Engine with other work, or to take turns on it.",
         "engine-contention",
+    ),
+    _declare(
+        "gpu-sharing",
+        "Does drawing compete for the GPU?",
+        (contention.GPU_SHARED_WITH_RENDERING,),
+        "No call is seen to share the GPU with drawing or other processes.",
+        "gpu-shared-with-rendering",
     ),
     _declare(
         "between-calls",

@@ -35,6 +35,12 @@ def list_recipes(asked: Asked) -> list[ListedRecipe]:
     return entries
 
 
+def list_shortfalls(asked: Asked) -> list[tuple[Recipe, Shortfall]]:
+    """Return the recipes that the recording does not answer, each with the reason."""
+    shortfalls = ((recipe, recipe.find_shortfall(asked)) for recipe in RECIPES)
+    return [(recipe, shortfall) for recipe, shortfall in shortfalls if shortfall is not None]
+
+
 def find_recipe(name: str) -> Recipe:
     """Return the recipe of a name. Raises ``UsageError`` with the names that are like it."""
     names = {recipe.name: recipe for recipe in RECIPES}
