@@ -29,8 +29,9 @@ LEAST_BUDGET = 512
 _LONGEST_LINE = 400
 _MOST_SLOW = 3
 _MORE = "… and {count:,} more"
-_MORE_BYTES = 32
+_MORE_BYTES = 24
 """Kept free for the line that counts what a part leaves out."""
+_LINE_BYTES = len("- \n")
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,13 @@ def to_brief(analysis: Analysis, budget_bytes: int = DEFAULT_BUDGET) -> str:
     """Return the answer as text of at most ``budget_bytes`` bytes in UTF-8. Raises ``UsageError``."""
     if budget_bytes < LEAST_BUDGET:
         raise UsageError(f"A brief takes a budget of at least {LEAST_BUDGET} bytes, not {budget_bytes:,}.")
-    lines = list(_iter_lines(analysis))
-    taken: list[_Line] = []
     remaining = budget_bytes - _MORE_BYTES * len(_PARTS)
+    lines = list(_iter_lines(analysis, remaining))
+    taken: list[_Line] = []
     opened: set[int] = set()
     for line in sorted(lines, key=lambda line: line.rank):
-        heading = 0 if line.part in opened else len(_PARTS[line.part]) + 2
-        cost = len(line.text.encode()) + 3 + heading
+        heading = 0 if line.part in opened or not line.part else len(_PARTS[line.part]) + 2
+        cost = len(line.text.encode()) + _LINE_BYTES + heading
         if cost <= remaining:
             remaining -= cost
             opened.add(line.part)
@@ -78,9 +79,12 @@ def _print_lines(lines: list[_Line], taken: list[_Line]) -> str:
     return "\n".join(texts) + "\n"
 
 
-def _iter_lines(analysis: Analysis) -> Iterator[_Line]:
-    """Yield the lines of all parts, in the order of the text within each."""
-    yield _Line(_ANSWER, 0, _clip(wording.headline(analysis.answer)))
+def _iter_lines(analysis: Analysis, most_bytes: int) -> Iterator[_Line]:
+    """Yield the lines of all parts, in the order of the text within each.
+
+    The first, which is always taken, has at most ``most_bytes``.
+    """
+    yield _Line(_ANSWER, 0, _cut_bytes(_clip(wording.headline(analysis.answer)), most_bytes - _LINE_BYTES))
     yield from _iter_findings(analysis)
     yield from _iter_models(analysis)
     yield from _iter_slow_calls(analysis)
@@ -145,6 +149,13 @@ def _iter_slow_calls(analysis: Analysis) -> Iterator[_Line]:
         text = f"{difference} longer than typical: {cause} ({name_call(analysis, row, names)})"
         rank = 4.0 + 4 * position if position < _MOST_SLOW else 70.0 + position
         yield _Line(_SLOW, rank, _clip(text))
+
+
+def _cut_bytes(text: str, most_bytes: int) -> str:
+    encoded = text.encode()
+    if len(encoded) <= most_bytes:
+        return text
+    return f"{encoded[: most_bytes - len('…'.encode())].decode(errors='ignore')}…"
 
 
 def _clip(text: str) -> str:

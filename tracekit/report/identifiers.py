@@ -74,9 +74,7 @@ def find_call(analysis: Analysis, text: str) -> int:
     ]
     models = ", ".join(map(_quote, names.names[:-1][:_MOST_KNOWN]))
     if not positions:
-        raise UsageError(
-            f"No model {_quote(name)} has calls in this recording. Models with calls: {models or 'none'}."
-        )
+        raise UsageError(f"No model {_quote(name)} has calls here. Models with calls: {models or 'none'}.")
     if len(positions) > 1:
         raise UsageError(f"Several models have a call {number}: write MODEL/{number}, of {models}.")
     rows = analysis.call_models[positions[0]].rows

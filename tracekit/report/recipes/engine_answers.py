@@ -28,10 +28,10 @@ from tracekit.text import clip, format_duration, format_rounded, plural, printab
 _NAME_WIDTH = 60
 
 _UNCERTAIN = {
-    Use.ANE_NOT_COUNTED: "No stack of this app shows the Neural Engine, so none of its {rows} counts as the"
-    " app's: they are another process's, or of work that no call seen here shows.",
-    Use.ANE_UNCHECKED: "Whether another process used the Neural Engine cannot be checked: its {rows} name no"
-    " process, and no model that the app's calls name.",
+    Use.ANE_NOT_COUNTED: "No stack of this app shows the Neural Engine: its work ({rows}) is another"
+    " process's, or of the app and not seen in its calls.",
+    Use.ANE_UNCHECKED: "Whether another process used the Neural Engine cannot be checked: its table ({rows})"
+    " names no process, and no model that the app's calls name.",
 }
 """The answer where the rows of the Neural Engine cannot be assigned to processes."""
 
@@ -61,7 +61,7 @@ def answer_neighbours(asked: Asked) -> Reply:
     if ane_use in _UNCERTAIN:
         return Reply(_UNCERTAIN[ane_use].format(rows=rows), (table,))
     if all(use.name == _OTHER_OWNERS[Owner.CONTESTED] for use in uses):
-        return Reply(f"The recording leaves open whose work the Neural Engine's {rows} are.", (table,))
+        return Reply(f"The recording leaves open for whom the Neural Engine worked ({rows}).", (table,))
     apps = [use for use in uses if use.is_app]
     others = [use for use in uses if not use.is_app]
     named = ", ".join(f"{use.name} {format_duration(use.time_ns)}" for use in (*apps, *others))
