@@ -16,7 +16,7 @@ from tracekit import Analysis, analyze
 from tracekit.errors import NotMeasurableError, UsageError
 from tracekit.model.vocabulary import Engine
 from tracekit.report.recipes.document import build_list
-from tracekit.report.recipes.recipe import Asked
+from tracekit.report.recipes.recipe import Query
 from tracekit.report.recipes.registry import RECIPES, answer_recipe, find_recipe, list_recipes
 
 OTHER_LABEL = "Photos_main__Op0_AneInference"
@@ -43,7 +43,7 @@ def many_calls(slow: int | None = None) -> Analysis:
 
 
 def ask(name: str, analysis: Analysis, row: int | None = None, base: Analysis | None = None) -> str:
-    return answer_recipe(find_recipe(name), Asked(analysis, row, base)).sentence
+    return answer_recipe(find_recipe(name), Query(analysis, row, base)).sentence
 
 
 ANSWERED = {
@@ -98,7 +98,7 @@ def test_a_recording_answers_with_a_sentence(name: str) -> None:
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_recording_that_does_not_answer_states_the_reason(name: str) -> None:
     recording, reason = REFUSED[name]
-    shortfall = find_recipe(name).find_shortfall(Asked(sample(recording)))
+    shortfall = find_recipe(name).find_shortfall(Query(sample(recording)))
     assert shortfall is not None
     assert shortfall.reason.startswith(reason)
     with pytest.raises(NotMeasurableError, match="This recording does not answer"):
@@ -155,19 +155,19 @@ def test_rows_of_the_neural_engine_by_owner(rows: list[object], text: str) -> No
     assert ask("engine-users", analysis_of(*rows)).startswith(text)
 
 
-def test_rows_that_name_nobody_are_not_called_the_apps_own() -> None:
+def test_rows_without_a_process_are_not_called_the_apps() -> None:
     text = ask("engine-users", sample("ane-intervals-macos26"))
     assert text.startswith("Whether another process used the Neural Engine cannot be checked")
 
 
 def test_a_phone_gets_no_step_that_only_a_mac_can_take() -> None:
-    shortfall = find_recipe("energy").find_shortfall(Asked(sample("waiting-app-ios27")))
+    shortfall = find_recipe("energy").find_shortfall(Query(sample("waiting-app-ios27")))
     assert shortfall is not None
     assert shortfall.step is None
     analysis = sample("ane-espresso-macos13")
     info = replace(analysis.trace.info, platform="macOS")
     on_mac = replace(analysis, trace=replace(analysis.trace, info=info))
-    shortfall = find_recipe("energy").find_shortfall(Asked(on_mac))
+    shortfall = find_recipe("energy").find_shortfall(Query(on_mac))
     assert shortfall is not None
     assert shortfall.step is not None
     assert "--with power" in shortfall.step.command
@@ -185,7 +185,7 @@ def test_chapters_of_recipes_are_in_the_documentation() -> None:
 
 
 def test_the_list_has_each_recipe_once() -> None:
-    entries = list_recipes(Asked(sample("waiting-app-ios27")))
+    entries = list_recipes(Query(sample("waiting-app-ios27")))
     assert [entry.recipe.name for entry in entries] == [recipe.name for recipe in RECIPES]
     answered, refused = build_list(entries)
     assert len(answered.blocks[0].items) + len(refused.blocks[0].items) == len(RECIPES)  # type: ignore[union-attr]
@@ -204,6 +204,6 @@ def test_the_documentation_lists_each_recipe() -> None:
 
 def test_core_ml_calls_of_the_cpu_have_no_row_of_the_engine() -> None:
     analysis = analysis_of(prediction(0, 10), core_ml(1, 9, Engine.CPU))
-    shortfall = find_recipe("engine-users").find_shortfall(Asked(analysis))
+    shortfall = find_recipe("engine-users").find_shortfall(Query(analysis))
     assert shortfall is not None
     assert shortfall.reason == "it has no table of the Neural Engine"

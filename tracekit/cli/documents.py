@@ -1,4 +1,4 @@
-"""Write a document in the format that a command was asked for."""
+"""Write a document in the format of a command."""
 
 from __future__ import annotations
 

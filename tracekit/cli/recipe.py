@@ -53,7 +53,7 @@ def recipe_command(
     check_output(output, force)
     chosen = guess_format(file_format, output, _FORMATS)
     from tracekit.report.recipes.document import build_reply
-    from tracekit.report.recipes.recipe import Asked
+    from tracekit.report.recipes.recipe import Query
     from tracekit.report.recipes.registry import answer_recipe, find_recipe
 
     recipe = find_recipe(name)
@@ -67,5 +67,5 @@ def recipe_command(
 
         row = find_call(analysis, call_name)
     base_analysis = analyse((base,), options) if base is not None else None
-    reply = answer_recipe(recipe, Asked(analysis, row, base_analysis))
+    reply = answer_recipe(recipe, Query(analysis, row, base_analysis))
     write_document(build_reply(recipe, reply), chosen, output, force)

@@ -46,10 +46,10 @@ def recipes_command(
     check_output(output, force)
     chosen = guess_format(file_format, output, _FORMATS)
     from tracekit.report.recipes.document import build_list, build_questions
-    from tracekit.report.recipes.recipe import Asked
+    from tracekit.report.recipes.recipe import Query
     from tracekit.report.recipes.registry import list_recipes
 
-    entries = list_recipes(Asked(analyse(inputs, options))) if inputs else []
+    entries = list_recipes(Query(analyse(inputs, options))) if inputs else []
     if chosen == "json":
         from tracekit.report.recipes.json import to_json
 

@@ -1,7 +1,7 @@
-"""``to_brief``: the whole answer of a recording within a budget of bytes.
+"""``to_brief``: the results of a recording within a budget of bytes.
 
 Each line is worth something to the reader: the headline and the next step most, then the finding that costs
-most, then what each model did, and so on. Lines are taken in that order while they fit, and printed in the
+most, then what each model did, and so on. Lines are selected in that order while they fit, and printed in the
 order of a text; each part counts what it leaves out. So a smaller budget loses what matters least, wherever
 it stands.
 """
@@ -19,7 +19,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.errors import UsageError
 from tracekit.report import wording
 from tracekit.report.identifiers import name_call, name_findings
-from tracekit.report.recipes.recipe import Asked
+from tracekit.report.recipes.recipe import Query
 from tracekit.report.recipes.registry import list_shortfalls
 from tracekit.report.wording.findings import finding_text
 from tracekit.text import clip, format_duration, plural, printable
@@ -36,7 +36,7 @@ _LINE_BYTES = len("- \n")
 
 @dataclass(frozen=True)
 class _Line:
-    """A line of a part; a lower ``rank`` is taken first."""
+    """A line of a part; a lower ``rank`` is selected first."""
 
     part: int
     rank: float
@@ -48,12 +48,12 @@ _ANSWER, _FINDINGS, _MODELS, _SLOW, _EVIDENCE, _LIMITS, _UNANSWERED, _NEXT = ran
 
 
 def to_brief(analysis: Analysis, budget_bytes: int = DEFAULT_BUDGET) -> str:
-    """Return the answer as text of at most ``budget_bytes`` bytes in UTF-8. Raises ``UsageError``."""
+    """Return the results as text of at most ``budget_bytes`` bytes in UTF-8. Raises ``UsageError``."""
     if budget_bytes < LEAST_BUDGET:
         raise UsageError(f"A brief takes a budget of at least {LEAST_BUDGET} bytes, not {budget_bytes:,}.")
     remaining = budget_bytes - _MORE_BYTES * len(_PARTS)
     lines = list(_iter_lines(analysis, remaining))
-    taken: list[_Line] = []
+    selected: list[_Line] = []
     opened: set[int] = set()
     for line in sorted(lines, key=lambda line: line.rank):
         heading = 0 if line.part in opened or not line.part else len(_PARTS[line.part]) + 2
@@ -61,16 +61,16 @@ def to_brief(analysis: Analysis, budget_bytes: int = DEFAULT_BUDGET) -> str:
         if cost <= remaining:
             remaining -= cost
             opened.add(line.part)
-            taken.append(line)
-    return _print_lines(lines, taken)
+            selected.append(line)
+    return _print_lines(lines, selected)
 
 
-def _print_lines(lines: list[_Line], taken: list[_Line]) -> str:
-    kept = set(map(id, taken))
+def _print_lines(lines: list[_Line], selected: list[_Line]) -> str:
+    selected_ids = set(map(id, selected))
     texts: list[str] = []
     for part, heading in enumerate(_PARTS):
         members = [line for line in lines if line.part == part]
-        chosen = [line for line in members if id(line) in kept]
+        chosen = [line for line in members if id(line) in selected_ids]
         if chosen and heading:
             texts.append(f"{heading}:")
         texts += [f"- {line.text}" if heading else line.text for line in chosen]
@@ -82,7 +82,7 @@ def _print_lines(lines: list[_Line], taken: list[_Line]) -> str:
 def _iter_lines(analysis: Analysis, most_bytes: int) -> Iterator[_Line]:
     """Yield the lines of all parts, in the order of the text within each.
 
-    The first, which is always taken, has at most ``most_bytes``.
+    The first, which is always selected, has at most ``most_bytes``.
     """
     yield _Line(_ANSWER, 0, _cut_bytes(_clip(wording.headline(analysis.answer)), most_bytes - _LINE_BYTES))
     yield from _iter_findings(analysis)
@@ -100,7 +100,7 @@ def _iter_lines(analysis: Analysis, most_bytes: int) -> Iterator[_Line]:
         severity = "" if issue.severity == "info" else f"{issue.severity}: "
         rank = 20.0 if severity else 60.0
         yield _Line(_LIMITS, rank + position, _clip(f"{severity}{issue.message} (limit:{issue.code})"))
-    for position, (recipe, shortfall) in enumerate(list_shortfalls(Asked(analysis))):
+    for position, (recipe, shortfall) in enumerate(list_shortfalls(Query(analysis))):
         text = f"{recipe.question} No: {shortfall.reason} ({recipe.name})"
         yield _Line(_UNANSWERED, 50.0 + position, _clip(text))
 

@@ -26,7 +26,7 @@ from tracekit.report.document.blocks import (
 )
 from tracekit.report.identifiers import Identified, name_call
 from tracekit.report.recipes.call_answers import answer_slow_call, find_no_typical_call
-from tracekit.report.recipes.recipe import Asked
+from tracekit.report.recipes.recipe import Query
 from tracekit.report.wording.budget import PART_WORDS
 from tracekit.text import (
     format_duration,
@@ -64,7 +64,7 @@ def build_identified(analysis: Analysis, identified: Identified, recording: str 
 def _build_call(analysis: Analysis, row: int) -> tuple[Section, ...]:
     window = analysis.window_rows.iloc[row]
     block = analysis.verdicts.block(row, row + 1)
-    asked = Asked(analysis, row)
+    query = Query(analysis, row)
     threads = analysis.trace.threads
     thread_id = int(window["thread_id"])
     thread = (
@@ -83,8 +83,8 @@ def _build_call(analysis: Analysis, row: int) -> tuple[Section, ...]:
         )
     )
     title = wording.call_names(analysis).title(row)
-    if find_no_typical_call(asked) is None and asked.calls.is_timed:
-        reply = answer_slow_call(asked)
+    if find_no_typical_call(query) is None and query.calls.is_timed:
+        reply = answer_slow_call(query)
         blocks: tuple[Block, ...] = (Headline(reply.sentence), facts, *reply.blocks)
     else:
         blocks = (facts, _list_parts(analysis, row))

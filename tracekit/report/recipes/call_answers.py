@@ -1,4 +1,4 @@
-"""Answers about the calls of a recording: their engines, the slowest, and where their time goes."""
+"""Replies about the calls of a recording: their engines, the slowest, and where their time goes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.report import wording
 from tracekit.report.analysis.models_table import list_models
 from tracekit.report.document.blocks import Column, Table
-from tracekit.report.recipes.recipe import Asked, Recipe, Reply, Shortfall
+from tracekit.report.recipes.recipe import Query, Recipe, Reply, Shortfall
 from tracekit.report.recipes.shortfalls import require_calls, require_lengths
 from tracekit.report.wording.budget import PART_WORDS
 from tracekit.text import format_duration, format_percent, format_rounded, plural
@@ -17,26 +17,26 @@ _NO_MODEL_TYPICAL = "no model has three calls to compare, apart from first and c
 _NO_TYPICAL = "its model has fewer than three calls to compare, apart from first and cut ones"
 
 
-def answer_engines(asked: Asked) -> Reply:
+def answer_engines(query: Query) -> Reply:
     """Return the engine of each model's calls."""
-    analysis = asked.analysis
+    analysis = query.analysis
     return Reply(wording.headline(analysis.answer), list_models(analysis))
 
 
-def find_no_typical_call(asked: Asked) -> Shortfall | None:
+def find_no_typical_call(query: Query) -> Shortfall | None:
     """Return a shortfall where there is no typical call to compare with."""
-    typical = asked.analysis.differences.typical
-    if asked.row is not None:
-        return None if typical[asked.row] >= 0 else Shortfall(_NO_TYPICAL)
+    typical = query.analysis.differences.typical
+    if query.row is not None:
+        return None if typical[query.row] >= 0 else Shortfall(_NO_TYPICAL)
     return None if (typical >= 0).any() else Shortfall(_NO_MODEL_TYPICAL)
 
 
-def answer_slow_call(asked: Asked) -> Reply:
+def answer_slow_call(query: Query) -> Reply:
     """Return what makes a call longer than the typical one of its model."""
-    analysis = asked.analysis
+    analysis = query.analysis
     differences, names = analysis.differences, wording.call_names(analysis)
-    lengths = asked.calls.lengths
-    row = asked.row
+    lengths = query.calls.lengths
+    row = query.row
     if row is None:
         candidates = np.flatnonzero(differences.typical >= 0)
         row = int(candidates[differences.length_ns[candidates].argmax()])
@@ -45,13 +45,13 @@ def answer_slow_call(asked: Asked) -> Reply:
     subject = f"{subject[:1].upper()}{subject[1:]}"
     took = f"took {format_duration(int(lengths[row]))}"
     if row == typical:
-        return Reply(f"{subject} is the typical one: it {took}.", _list_parts(asked, row, typical))
+        return Reply(f"{subject} is the typical one: it {took}.", _list_parts(query, row, typical))
     difference_ns = int(differences.length_ns[row])
     usual = f"the typical call {format_duration(int(lengths[typical]))}"
     main = int(differences.main_parts[row])
     if main < 0:
         sentence = f"{subject} {took}, {usual}: it differs by no more than calls of its model vary."
-        return Reply(sentence, _list_parts(asked, row, typical))
+        return Reply(sentence, _list_parts(query, row, typical))
     part_ns = int(differences.part_ns[row, main])
     words = PART_WORDS[differences.parts[main]]
     change = f"{words.name} {'+' if part_ns > 0 else '−'}{format_rounded(abs(part_ns))} ({words.meaning})"
@@ -60,12 +60,12 @@ def answer_slow_call(asked: Asked) -> Reply:
     else:
         length = "lengths vary by as much, but its parts differ"
     sentence = f"{subject} {took}, {usual}: {length}. The part that changed most: {change}."
-    return Reply(sentence, _list_parts(asked, row, typical))
+    return Reply(sentence, _list_parts(query, row, typical))
 
 
-def _list_parts(asked: Asked, row: int, typical: int) -> tuple[Table, ...]:
+def _list_parts(query: Query, row: int, typical: int) -> tuple[Table, ...]:
     """Return the parts of a call beside those of the typical one; they sum to the lengths."""
-    sums = asked.analysis.budget.sums
+    sums = query.analysis.budget.sums
     positions = [
         position
         for position in range(len(sums.parts))
@@ -88,9 +88,9 @@ def _format_signed(amount_ns: int) -> str:
     return f"{'+' if amount_ns > 0 else '−'}{format_rounded(abs(amount_ns))}" if amount_ns else "0 ms"
 
 
-def answer_time(asked: Asked) -> Reply:
+def answer_time(query: Query) -> Reply:
     """Return where the time of all calls goes, largest parts first."""
-    analysis = asked.analysis
+    analysis = query.analysis
     sums: dict[BudgetPart, int] = {}
     for total in analysis.budget_totals:
         sums[total.kind.part] = sums.get(total.kind.part, 0) + total.total_ns

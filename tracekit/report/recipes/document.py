@@ -1,4 +1,4 @@
-"""Recipes as documents: what a recording answers, what it does not, and one answer."""
+"""Recipes as documents: all of a recording, with and without a reply, and a single reply."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def build_questions() -> tuple[Section, ...]:
 
 
 def build_reply(recipe: Recipe, reply: Reply) -> tuple[Section, ...]:
-    """Return one answer: its sentence, what it rests on, and where to read on."""
+    """Return one reply: its sentence, what it rests on, and where to read on."""
     blocks: list[Block] = [block for block in reply.blocks if not isinstance(block, Section)]
     sections = [block for block in reply.blocks if isinstance(block, Section)]
     lead = Section("answer", recipe.question, (Headline(reply.sentence),), is_lead=True)
-    rest = Section("basis", "What it rests on", tuple(blocks)) if blocks else None
+    basis = Section("basis", "What it rests on", tuple(blocks)) if blocks else None
     more = Section("more", "More", (Paragraph(f"In Python: {recipe.api}. Documentation: {recipe.chapter}."),))
-    return (lead, *([rest] if rest else []), *sections, more)
+    return (lead, *([basis] if basis else []), *sections, more)

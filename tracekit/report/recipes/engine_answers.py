@@ -1,4 +1,4 @@
-"""Answers about engines and the machine: other users of the Neural Engine, energy, and another recording."""
+"""Replies about engines and the machine: other users of the Neural Engine, energy, and another recording."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import Engine
 from tracekit.report.comparison.headline import sentence
 from tracekit.report.document.blocks import Item, Items, Table
-from tracekit.report.recipes.recipe import Asked, Recipe, Reply, Shortfall
+from tracekit.report.recipes.recipe import Query, Recipe, Reply, Shortfall
 from tracekit.report.recipes.shortfalls import (
     require_base,
     require_calls,
@@ -46,18 +46,18 @@ class _Use:
     is_app: bool
 
 
-def find_no_ane_rows(asked: Asked) -> Shortfall | None:
+def find_no_ane_rows(query: Query) -> Shortfall | None:
     """Return a shortfall where no row of the Neural Engine reports work."""
-    return None if _list_uses(asked) else Shortfall("no row of the Neural Engine's table reports work")
+    return None if _list_uses(query) else Shortfall("no row of the Neural Engine's table reports work")
 
 
-def answer_neighbours(asked: Asked) -> Reply:
+def answer_neighbours(query: Query) -> Reply:
     """Return whose work the Neural Engine did."""
-    uses = _list_uses(asked)
+    uses = _list_uses(query)
     rows = plural(sum(use.rows for use in uses), "row")
     body = [(use.name, f"{use.rows:,}", format_rounded(use.time_ns)) for use in uses]
     table = Table.from_rows(("owner", "rows", "time"), body, numbers={"rows", "time"}, caption="Owners")
-    ane_use = next(entry.use for entry in asked.analysis.evidence if entry.table == ANE_TABLES[0])
+    ane_use = next(entry.use for entry in query.analysis.evidence if entry.table == ANE_TABLES[0])
     if ane_use in _UNCERTAIN:
         return Reply(_UNCERTAIN[ane_use].format(rows=rows), (table,))
     if all(use.name == _OTHER_OWNERS[Owner.CONTESTED] for use in uses):
@@ -70,9 +70,9 @@ def answer_neighbours(asked: Asked) -> Reply:
     return Reply(f"No other process is seen on the Neural Engine: its {rows} are all of {named}.", (table,))
 
 
-def _list_uses(asked: Asked) -> list[_Use]:
+def _list_uses(query: Query) -> list[_Use]:
     """Return the owners of the Neural Engine's work, those of calls first, each with its rows."""
-    analysis = asked.analysis
+    analysis = query.analysis
     assignment = analysis.measured.assignment
     intervals = analysis.trace.intervals.iloc[analysis.measured.rows]
     is_ane = is_among(intervals["source"], *ANE_TABLES) & is_among(intervals["engine"], Engine.ANE)
@@ -83,7 +83,7 @@ def _list_uses(asked: Asked) -> list[_Use]:
     is_of_call = is_ane & assignment.is_owner(Owner.CALL)
     for pid in np.unique(pids[is_of_call]).tolist():
         mask = is_of_call & (pids == pid)
-        uses.append(_Use(_name_process(asked, pid), int(mask.sum()), int(lengths[mask].sum()), True))
+        uses.append(_Use(_name_process(query, pid), int(mask.sum()), int(lengths[mask].sum()), True))
     for owner, name in _OTHER_OWNERS.items():
         mask = is_ane & assignment.is_owner(owner)
         if mask.any():
@@ -99,24 +99,24 @@ _OTHER_OWNERS = {
 }
 
 
-def _name_process(asked: Asked, pid: int) -> str:
+def _name_process(query: Query, pid: int) -> str:
     """Return the name of a process of calls; "calls" where a table names none."""
-    threads = asked.analysis.trace.threads
+    threads = query.analysis.trace.threads
     is_process = (threads["pid"] == pid).to_numpy(bool) & (pid != _NO_PROCESS)
     name = next((name for name in threads["process"][is_process].tolist() if name), "")
     return f"calls of {clip(printable(name), _NAME_WIDTH)}" if name else "calls"
 
 
-def find_no_energy(asked: Asked) -> Shortfall | None:
+def find_no_energy(query: Query) -> Shortfall | None:
     """Return a shortfall where power is measured, and no call can be priced."""
-    power = asked.analysis.power
+    power = query.analysis.power
     priced = power is not None and any(entry.energy_mj is not None for entry in power.calls)
     return None if priced else Shortfall("its samples of power lie wholly inside of no run of calls")
 
 
-def answer_energy(asked: Asked) -> Reply:
+def answer_energy(query: Query) -> Reply:
     """Return the energy of a call on each rail that measures it."""
-    power = asked.analysis.power
+    power = query.analysis.power
     lines = power_lines(power)
     priced = [entry for entry in power.calls if entry.energy_mj is not None] if power else []
     model = f"A call of {priced[0].model}" if priced and priced[0].model else "A call"
@@ -129,12 +129,12 @@ def answer_energy(asked: Asked) -> Reply:
     return Reply(text, (Items(tuple(map(Item, lines))),))
 
 
-def answer_change(asked: Asked) -> Reply:
+def answer_change(query: Query) -> Reply:
     """Return what differs from another recording."""
-    assert asked.base is not None  # by require_base
+    assert query.base is not None  # by require_base
     from tracekit.report.comparison.document import build_document
 
-    comparison = compare(asked.base, asked.analysis)
+    comparison = compare(query.base, query.analysis)
     return Reply(sentence(comparison), build_document(comparison)[1:4])
 
 

@@ -1,4 +1,4 @@
-"""Questions that detectors answer: what they find, or that they find nothing where it would show."""
+"""Questions for detectors: what they find, or that they find nothing where it would show."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tracekit.analysis.findings.requested import NOT_ON_REQUESTED_ENGINE
 from tracekit.report.analysis.document import describe_finding
 from tracekit.report.analysis.extent import VERBOSE_TEXT
 from tracekit.report.document.blocks import Findings
-from tracekit.report.recipes.recipe import Asked, Need, Recipe, Reply
+from tracekit.report.recipes.recipe import Need, Query, Recipe, Reply
 from tracekit.report.recipes.shortfalls import require_calls, require_kinds
 from tracekit.text import plural
 
 
-def _answer_by_findings(kinds: Sequence[Kind[Any]], absence: str) -> Callable[[Asked], Reply]:
-    """Return the function that answers with the findings of some kinds, or with ``absence``."""
+def _answer_by_findings(kinds: Sequence[Kind[Any]], absence: str) -> Callable[[Query], Reply]:
+    """Return the function that replies with the findings of some kinds, or with ``absence``."""
 
-    def answer(asked: Asked) -> Reply:
-        numbers = [row for row, finding in enumerate(asked.analysis.findings) if finding.kind in kinds]
+    def answer(query: Query) -> Reply:
+        numbers = [row for row, finding in enumerate(query.analysis.findings) if finding.kind in kinds]
         if not numbers:
             return Reply(absence)
-        entries = tuple(describe_finding(asked.analysis, number, VERBOSE_TEXT) for number in numbers)
+        entries = tuple(describe_finding(query.analysis, number, VERBOSE_TEXT) for number in numbers)
         more = f" (and {plural(len(numbers) - 1, 'more finding')})" if len(numbers) > 1 else ""
         return Reply(f"{entries[0].title}{more}", (Findings(entries),))
 

@@ -14,7 +14,7 @@ SCHEMA = "tracekit-recipes/1"
 
 
 def to_json(entries: Sequence[ListedRecipe]) -> str:
-    """Return recipes with their answers, or with the reason why there is none and the next step."""
+    """Return recipes with their replies, or with the reason why there is none and the next step."""
     document = {"schema": SCHEMA, "recipes": [_build_entry(entry) for entry in entries]}
     return f"{escape_json(json.dumps(document, ensure_ascii=False, indent=2))}\n"
 

@@ -1,4 +1,4 @@
-"""``Recipe``: a question about a recording, what it needs, and the function that answers it."""
+"""``Recipe``: a question about a recording, what it needs, and the function that makes the reply."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tracekit.report.wording.findings.actions import NextStep
 
 
 @dataclass(frozen=True)
-class Asked:
+class Query:
     """A question's recording: ``row`` is the window of the call that it is about, ``base`` another recording.
 
     Without a ``row``, a question about one call takes the one that differs most.
@@ -46,13 +46,13 @@ class Shortfall:
 
 @dataclass(frozen=True)
 class Reply:
-    """The answer to a question: a sentence that stands alone, and what it rests on."""
+    """A sentence that stands alone, and what it rests on."""
 
     sentence: str
     blocks: tuple[Block, ...] = ()
 
 
-Need: TypeAlias = Callable[[Asked], Shortfall | None]
+Need: TypeAlias = Callable[[Query], Shortfall | None]
 """Returns what a recording lacks to answer a question; None where it lacks nothing."""
 Parameter: TypeAlias = Literal["call", "base"]
 
@@ -61,7 +61,7 @@ Parameter: TypeAlias = Literal["call", "base"]
 class Recipe:
     """A question that some recordings answer.
 
-    ``needs`` are asked in order, and the first shortfall counts. ``parameter`` is what the question may
+    Of its ``needs``, the first shortfall counts. ``parameter`` is what the question may
     take; one that takes a ``base`` needs it. ``place`` is the section of a page that shows the answer, ""
     where none does; ``chapter`` the chapter of the documentation, as ``findings.md#fell-back``. ``api`` is
     the Python that answers, of an ``analysis``.
@@ -69,13 +69,13 @@ class Recipe:
 
     name: str
     question: str
-    answer: Callable[[Asked], Reply]
+    answer: Callable[[Query], Reply]
     needs: tuple[Need, ...]
     api: str
     chapter: str
     place: str = ""
     parameter: Parameter | None = None
 
-    def find_shortfall(self, asked: Asked) -> Shortfall | None:
+    def find_shortfall(self, query: Query) -> Shortfall | None:
         """Return what keeps the recording from answering; None where it answers."""
-        return next(filter(None, (need(asked) for need in self.needs)), None)
+        return next(filter(None, (need(query) for need in self.needs)), None)

@@ -1,4 +1,4 @@
-"""The list of all recipes, and the answers of one recording."""
+"""The list of all recipes, and the replies of one recording."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tracekit.errors import NotMeasurableError, UsageError
 from tracekit.report.recipes.call_answers import CALL_RECIPES
 from tracekit.report.recipes.engine_answers import ENGINE_RECIPES
 from tracekit.report.recipes.finding_answers import FINDING_RECIPES
-from tracekit.report.recipes.recipe import Asked, Recipe, Reply, Shortfall
+from tracekit.report.recipes.recipe import Query, Recipe, Reply, Shortfall
 from tracekit.text import clip, printable
 
 RECIPES: tuple[Recipe, ...] = (*CALL_RECIPES, *FINDING_RECIPES, *ENGINE_RECIPES)
@@ -26,18 +26,18 @@ class ListedRecipe:
     shortfall: Shortfall | None
 
 
-def list_recipes(asked: Asked) -> list[ListedRecipe]:
-    """Return every recipe with what it answers, or why the recording does not answer it."""
+def list_recipes(query: Query) -> list[ListedRecipe]:
+    """Return every recipe with its reply, or with what the recording lacks for it."""
     entries = []
     for recipe in RECIPES:
-        shortfall = recipe.find_shortfall(asked)
-        entries.append(ListedRecipe(recipe, None if shortfall else recipe.answer(asked), shortfall))
+        shortfall = recipe.find_shortfall(query)
+        entries.append(ListedRecipe(recipe, None if shortfall else recipe.answer(query), shortfall))
     return entries
 
 
-def list_shortfalls(asked: Asked) -> list[tuple[Recipe, Shortfall]]:
+def list_shortfalls(query: Query) -> list[tuple[Recipe, Shortfall]]:
     """Return the recipes that the recording does not answer, each with the reason."""
-    shortfalls = ((recipe, recipe.find_shortfall(asked)) for recipe in RECIPES)
+    shortfalls = ((recipe, recipe.find_shortfall(query)) for recipe in RECIPES)
     return [(recipe, shortfall) for recipe, shortfall in shortfalls if shortfall is not None]
 
 
@@ -51,11 +51,11 @@ def find_recipe(name: str) -> Recipe:
     return names[name]
 
 
-def answer_recipe(recipe: Recipe, asked: Asked) -> Reply:
+def answer_recipe(recipe: Recipe, query: Query) -> Reply:
     """Return the reply to a question. Raises ``NotMeasurableError`` where there is none."""
-    shortfall = recipe.find_shortfall(asked)
+    shortfall = recipe.find_shortfall(query)
     if shortfall is None:
-        return recipe.answer(asked)
+        return recipe.answer(query)
     raise NotMeasurableError(write_refusal(recipe, shortfall))
 
 

@@ -13,7 +13,7 @@ from tracekit.analysis.findings.kind import Kind
 from tracekit.analysis.findings.kind import Need as KindNeed
 from tracekit.comparison.findings_shown import explain_unseen
 from tracekit.model.schemas import ANE_TABLES
-from tracekit.report.recipes.recipe import Asked, Need, Shortfall
+from tracekit.report.recipes.recipe import Need, Query, Shortfall
 from tracekit.report.wording.findings.actions import NextStep, next_steps
 
 _INSTRUMENT_OF: Mapping[KindNeed, str] = {KindNeed.GPU: "GPU", KindNeed.SAMPLES: "Time Profiler"}
@@ -24,46 +24,46 @@ _PURPOSE_OF: Mapping[KindNeed, Purpose] = {
 }
 
 
-def require_calls(asked: Asked) -> Shortfall | None:
+def require_calls(query: Query) -> Shortfall | None:
     """Return a shortfall where no call of a model is seen."""
-    if asked.analysis.thread_work is not None:
+    if query.analysis.thread_work is not None:
         return Shortfall(
-            "its stacks are counted, without times", make_step(asked, record(asked.calls, "threads"))
+            "its stacks are counted, without times", make_step(query, record(query.calls, "threads"))
         )
-    if asked.analysis.call_models:
+    if query.analysis.call_models:
         return None
-    return Shortfall("it shows no call of a model", make_step(asked, record(asked.calls, "predicting")))
+    return Shortfall("it shows no call of a model", make_step(query, record(query.calls, "predicting")))
 
 
-def require_lengths(asked: Asked) -> Shortfall | None:
+def require_lengths(query: Query) -> Shortfall | None:
     """Return a shortfall where the lengths of the calls are the user's, and measure nothing."""
-    if asked.calls.is_timed:
+    if query.calls.is_timed:
         return None
-    return Shortfall("its ranges are given, so their lengths measure nothing", _analyze_again(asked))
+    return Shortfall("its ranges are given, so their lengths measure nothing", _analyze_again(query))
 
 
-def require_neural_engine(asked: Asked) -> Shortfall | None:
+def require_neural_engine(query: Query) -> Shortfall | None:
     """Return a shortfall where the Neural Engine's table is absent or has no rows."""
-    entries = [entry for entry in asked.analysis.evidence if {*entry.source.split(", ")} & {*ANE_TABLES}]
+    entries = [entry for entry in query.analysis.evidence if {*entry.source.split(", ")} & {*ANE_TABLES}]
     if any(entry.state == "rows" for entry in entries):
         return None
     if any(entry.state == "empty" for entry in entries):
         reason = "its table of the Neural Engine has no rows, which does not prove that the engine was idle"
     else:
         reason = "it has no table of the Neural Engine"
-    return Shortfall(reason, make_step(asked, record(asked.calls, "engines")))
+    return Shortfall(reason, make_step(query, record(query.calls, "engines")))
 
 
-def require_power(asked: Asked) -> Shortfall | None:
+def require_power(query: Query) -> Shortfall | None:
     """Return a shortfall where nothing measured power."""
-    if asked.analysis.power is not None:
+    if query.analysis.power is not None:
         return None
-    return Shortfall("nothing in it measures power", _record_companion(asked, "power"))
+    return Shortfall("nothing in it measures power", _record_companion(query, "power"))
 
 
-def require_base(asked: Asked) -> Shortfall | None:
+def require_base(query: Query) -> Shortfall | None:
     """Return a shortfall where the recording to compare with is missing."""
-    if asked.base is not None:
+    if query.base is not None:
         return None
     return Shortfall("it takes a second recording", NextStep("Name the earlier recording with --base."))
 
@@ -71,41 +71,41 @@ def require_base(asked: Asked) -> Shortfall | None:
 def require_kinds(kinds: Sequence[Kind[Any]]) -> Need:
     """Return the need of findings: one of them, or a recording that would show each of them."""
 
-    def find_shortfall(asked: Asked) -> Shortfall | None:
-        if any(finding.kind in kinds for finding in asked.analysis.findings):
+    def find_shortfall(query: Query) -> Shortfall | None:
+        if any(finding.kind in kinds for finding in query.analysis.findings):
             return None
-        rows = np.ones(len(asked.analysis.window_rows), bool)
+        rows = np.ones(len(query.analysis.window_rows), bool)
         for kind in kinds:
-            reason = explain_unseen(asked.observations, kind, rows)
+            reason = explain_unseen(query.observations, kind, rows)
             if reason:
-                return Shortfall(reason, _make_kind_step(asked, kind.need))
+                return Shortfall(reason, _make_kind_step(query, kind.need))
         return None
 
     return find_shortfall
 
 
-def _record_companion(asked: Asked, name: Literal["log", "power"]) -> NextStep | None:
+def _record_companion(query: Query, name: Literal["log", "power"]) -> NextStep | None:
     """Return the step that records the log or the power beside; None for devices, where neither is read."""
-    if asked.analysis.trace.info.platform not in ("", "macOS"):
+    if query.analysis.trace.info.platform not in ("", "macOS"):
         return None
-    return make_step(asked, record(asked.calls, name, companions=(name,)))
+    return make_step(query, record(query.calls, name, companions=(name,)))
 
 
-def _make_kind_step(asked: Asked, need: KindNeed) -> NextStep | None:
+def _make_kind_step(query: Query, need: KindNeed) -> NextStep | None:
     if need is KindNeed.SETTING:
         return NextStep("Name what the app requests with --compute-units.")
     if need in (KindNeed.LOG, KindNeed.REQUESTS):
-        return _record_companion(asked, "log")
+        return _record_companion(query, "log")
     instrument = _INSTRUMENT_OF.get(need)
     instruments = (instrument,) if instrument else ()
     purpose = _PURPOSE_OF.get(need, "engines")
-    return make_step(asked, record(asked.calls, purpose, instruments=instruments))
+    return make_step(query, record(query.calls, purpose, instruments=instruments))
 
 
-def _analyze_again(asked: Asked) -> NextStep:
-    return make_step(asked, Action("analyze-all-processes"))
+def _analyze_again(query: Query) -> NextStep:
+    return make_step(query, Action("analyze-all-processes"))
 
 
-def make_step(asked: Asked, action: Action) -> NextStep:
-    """Return an action in words, for the recording that is asked."""
-    return next(iter(next_steps((action,), asked.analysis.trace.info)))
+def make_step(query: Query, action: Action) -> NextStep:
+    """Return an action in words, for the recording of the query."""
+    return next(iter(next_steps((action,), query.analysis.trace.info)))
