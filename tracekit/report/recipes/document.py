@@ -10,7 +10,7 @@ from tracekit.report.recipes.registry import RECIPES, ListedRecipe
 
 
 def build_list(entries: Sequence[ListedRecipe]) -> tuple[Section, ...]:
-    """Return the questions that a recording answers, with the answers, then the others with the reason."""
+    """Return the questions with a reply, with that, then those without one, with the reason."""
     answered = [
         Item(f"{entry.recipe.question} {entry.reply.sentence} ({entry.recipe.name})")
         for entry in entries

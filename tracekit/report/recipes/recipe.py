@@ -38,7 +38,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Shortfall:
-    """Why a recording cannot answer a question, as a clause, and the step that would answer it."""
+    """A reason why there is no reply, as a clause, and the step that would give one."""
 
     reason: str
     step: NextStep | None = None
@@ -77,5 +77,5 @@ class Recipe:
     parameter: Parameter | None = None
 
     def find_shortfall(self, query: Query) -> Shortfall | None:
-        """Return what keeps the recording from answering; None where it answers."""
+        """Return what the recording lacks; None where it lacks nothing."""
         return next(filter(None, (need(query) for need in self.needs)), None)

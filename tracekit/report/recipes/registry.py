@@ -36,7 +36,7 @@ def list_recipes(query: Query) -> list[ListedRecipe]:
 
 
 def list_shortfalls(query: Query) -> list[tuple[Recipe, Shortfall]]:
-    """Return the recipes that the recording does not answer, each with the reason."""
+    """Return the recipes without a reply, each with the reason."""
     shortfalls = ((recipe, recipe.find_shortfall(query)) for recipe in RECIPES)
     return [(recipe, shortfall) for recipe, shortfall in shortfalls if shortfall is not None]
 
@@ -60,7 +60,7 @@ def answer_recipe(recipe: Recipe, query: Query) -> Reply:
 
 
 def write_refusal(recipe: Recipe, shortfall: Shortfall) -> str:
-    """Return why a question is not answered, and the step that would answer it, as sentences."""
+    """Return why there is no reply, and the step that would give one, as sentences."""
     step = shortfall.step
     advice = f" {' '.join(filter(None, (step.text, step.command)))}" if step else ""
     return f"This recording does not answer {recipe.question!r}: {shortfall.reason}.{advice}"
