@@ -1,4 +1,4 @@
-"""What an identifier names, as a document."""
+"""The detail that an identifier names, as a document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stable names of what an analysis holds: ``call:Tagger/2``, ``finding:fell-back``, ``limit:null-stacks``.
+"""Stable names of the parts of an analysis: ``call:Tagger/2``, ``finding:fell-back``, ``limit:null-stacks``.
 
 They are made of what people read, not of positions in a list, so that they hold while the recording does.
 """
@@ -22,7 +22,7 @@ _MOST_DIGITS = 9
 
 @dataclass(frozen=True)
 class Identified:
-    """What an identifier names: its kind, and its position in the analysis' list of that kind."""
+    """The named thing: its kind, and its position in the analysis' list of that kind."""
 
     kind: str
     position: int
