@@ -10,8 +10,8 @@ from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.findings.lengths import compute_typical_length
 from tracekit.analysis.result import Analysis
 from tracekit.report import wording
-from tracekit.report.analysis.document import describe_finding
 from tracekit.report.analysis.extent import VERBOSE_TEXT
+from tracekit.report.analysis.finding_entry import describe_finding
 from tracekit.report.document.blocks import (
     Block,
     Command,

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tracekit.report.document.blocks import Block, Headline, Item, Items, Paragraph, Section
-from tracekit.report.recipes.recipe import Recipe, Reply
-from tracekit.report.recipes.registry import RECIPES, ListedRecipe
+from tracekit.analysis.result import Analysis
+from tracekit.report.document.blocks import (
+    Block,
+    Headline,
+    Item,
+    Items,
+    Paragraph,
+    Section,
+    Table,
+    make_sentence,
+)
+from tracekit.report.recipes.recipe import Query, Recipe, Reply
+from tracekit.report.recipes.registry import RECIPES, ListedRecipe, list_recipes
 
 
 def build_list(entries: Sequence[ListedRecipe]) -> tuple[Section, ...]:
@@ -29,6 +39,25 @@ def build_list(entries: Sequence[ListedRecipe]) -> tuple[Section, ...]:
         Section("refused", "It does not answer", (Items(tuple(refused)),)),
     )
     return tuple(section for section in sections if section.blocks != (Items(()),))
+
+
+def build_tables(analysis: Analysis) -> tuple[Table, ...]:
+    """Return the questions with a reply, and those without one, as tables for a page."""
+    entries = list_recipes(Query(analysis))
+    replies = [(entry.recipe.question, entry.reply.sentence) for entry in entries if entry.reply is not None]
+    refusals = []
+    for entry in entries:
+        if entry.shortfall is not None:
+            step = entry.shortfall.step
+            advice = f"{step.text} {step.command}".rstrip() if step else ""
+            refusals.append((entry.recipe.question, make_sentence(entry.shortfall.reason), advice))
+    tables = (
+        Table.from_rows(("question", "answer"), replies, caption="This recording answers", is_wordy=True),
+        Table.from_rows(
+            ("question", "why not", "next step"), refusals, caption="It does not answer", is_wordy=True
+        ),
+    )
+    return tuple(table for table in tables if table.rows)
 
 
 def build_questions() -> tuple[Section, ...]:

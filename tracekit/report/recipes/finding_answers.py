@@ -10,8 +10,8 @@ from tracekit.analysis.findings.copies import COPIES_AROUND_ENGINE
 from tracekit.analysis.findings.kind import Kind
 from tracekit.analysis.findings.partial import PARTLY_ON_ENGINE
 from tracekit.analysis.findings.requested import NOT_ON_REQUESTED_ENGINE
-from tracekit.report.analysis.document import describe_finding
 from tracekit.report.analysis.extent import VERBOSE_TEXT
+from tracekit.report.analysis.finding_entry import describe_finding
 from tracekit.report.document.blocks import Findings
 from tracekit.report.recipes.recipe import Need, Query, Recipe, Reply
 from tracekit.report.recipes.shortfalls import require_calls, require_kinds
