@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import runpy
+import shlex
 from dataclasses import replace
 from functools import cache
 
+import click
 import pytest
 from energy_support import BACK_TO_BACK, priced
 from evidence_support import ane, core_ml, prediction, with_evidence
@@ -13,10 +16,11 @@ from view_support import ROOT
 
 import tracekit
 from tracekit import Analysis, analyze
+from tracekit.cli import main
 from tracekit.errors import NotMeasurableError, UsageError
 from tracekit.model.vocabulary import Engine
 from tracekit.report.recipes.document import build_list
-from tracekit.report.recipes.recipe import Query
+from tracekit.report.recipes.recipe import Query, Recipe
 from tracekit.report.recipes.registry import RECIPES, answer_recipe, find_recipe, list_recipes
 
 OTHER_LABEL = "Photos_main__Op0_AneInference"
@@ -196,10 +200,22 @@ def test_an_unknown_recipe_is_answered_with_its_neighbours() -> None:
         find_recipe("slow-cal")
 
 
-def test_the_documentation_lists_each_recipe() -> None:
-    text = (ROOT / "docs" / "recipes.md").read_text("utf-8")
-    for recipe in RECIPES:
-        assert f"| `{recipe.name}` | {recipe.question} |" in text
+def test_the_documentation_is_made_from_the_registry() -> None:
+    docs = runpy.run_path(str(ROOT / "docs" / "write_recipes.py"))
+    page = (ROOT / "docs" / "recipes.md").read_text("utf-8")
+    assert docs["write_page"](page) == page
+    assert all(f"| `{recipe.name}` | {recipe.question} |" in page for recipe in RECIPES)
+    assert docs["write_skill"]() == (ROOT / "docs" / "SKILL.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+def test_each_command_of_the_skill_exists(recipe: Recipe) -> None:
+    docs = runpy.run_path(str(ROOT / "docs" / "write_recipes.py"))
+    _, name, *words = shlex.split(docs["write_command"](recipe))
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    options = [word for word in words if word.startswith("--")]
+    assert all(any(option in param.opts for param in command.params) for option in options)
 
 
 def test_core_ml_calls_of_the_cpu_have_no_row_of_the_engine() -> None:

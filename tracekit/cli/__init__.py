@@ -41,6 +41,7 @@ _COMMANDS = (
     "export",
     "fleet",
     "lldb",
+    "mcp",
     "model",
     "recipe",
     "recipes",
