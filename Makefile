@@ -131,6 +131,7 @@ calibrate: $(READY) ## the error rates of comparisons, first sentences, findings
 columns: $(READY) ## the tables of columns and the rules in docs/, and the JSON schema, from their declarations
 	$(BIN)/python docs/write_columns.py
 	$(BIN)/python docs/write_rules.py
+	$(BIN)/python docs/write_recipes.py
 
 clean: ## remove .venv and everything that was generated
 	rm -f tracekit/parsers/xml/_scanner.c tracekit/parsers/_columns.c tracekit/parsers/*.so tracekit/parsers/xml/*.so

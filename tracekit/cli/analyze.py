@@ -40,8 +40,17 @@ _FORMATS = {".json": "json", ".jsonl": "jsonl", ".txt": "text"}
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["text", "json", "jsonl"]),
-    help="jsonl: the calls alone, one per line. Default: by the extension of the output file, else text.",
+    type=click.Choice(["text", "json", "jsonl", "brief"]),
+    help="jsonl: the calls alone, one per line. brief: the whole answer within --budget. Default: by the"
+    " extension of the output file, else text.",
+)
+@click.option(
+    "--budget",
+    type=click.IntRange(512),
+    default=4096,
+    show_default=True,
+    metavar="BYTES",
+    help="The most bytes of --format brief: what matters least is left out.",
 )
 @add_output_options
 @explain_inputs
@@ -51,6 +60,7 @@ def analyze_command(
     max_windows: int | None,
     verbose: bool,
     format_: str | None,
+    budget: int,
     output: str,
     force: bool,
 ) -> None:
@@ -82,6 +92,11 @@ def analyze_command(
         recording = inputs[0] if len(inputs) == 1 and inputs[0] != "-" else ""
         layout = TextLayout(measure_text_width(output), verbose, max_windows, recording)
         write_text(to_text(analysis, layout), output, force)
+        return
+    if output_format == "brief":
+        from tracekit.report.brief import to_brief
+
+        write_text(to_brief(analysis, budget), output, force)
         return
 
     from tracekit.report.analysis.json import json_pieces, line_pieces

@@ -9,10 +9,10 @@ import click
 
 from tracekit.cli.analysing import add_analysis_options, analyse
 from tracekit.cli.analysis_options import AnalysisOptions
+from tracekit.cli.documents import write_document
 from tracekit.cli.noise import is_library, list_library_programs
 from tracekit.cli.output import HELP, add_output_options, check_output, guess_format, write_output
 from tracekit.cli.standard_error import write_message
-from tracekit.cli.terminal import measure_text_width
 from tracekit.errors import NotMeasurableError, UsageError
 from tracekit.text import plural, printable
 
@@ -68,14 +68,7 @@ def spread_command(
     sections: list[Section] = []
     for name, builds, spreads in programs:
         sections += build_spread(name, spreads, builds)
-    if chosen == "markdown":
-        from tracekit.report.document.markdown_printer import print_markdown
-
-        write_output(print_markdown(sections), output, force)
-        return
-    from tracekit.report.document.text_printer import Page, print_text
-
-    write_output(print_text(sections, Page(measure_text_width(output))), output, force)
+    write_document(sections, chosen, output, force)
 
 
 def _collect_programs(

@@ -10,6 +10,7 @@ const TABS = [
   ["flame", "Flame graph", ["flame"]],
   ["samples", "Samples", ["samples", "stacks"]],
   ["tables", "Tables", ["tables"]],
+  ["questions", "Questions", ["questions"]],
   ["evidence", "Evidence", ["evidence", "symbols", "overlays", "recording", "issues"]],
 ];
 const WIDE = "(min-width: 1800px)";

@@ -46,8 +46,10 @@ Purpose: TypeAlias = Literal[
     "drift",
     "engines",
     "less",
+    "log",
     "longer",
     "more-calls",
+    "power",
     "predicting",
     "restart",
     "symbols",
@@ -66,6 +68,7 @@ class Arguments(TypedDict, total=False):
 
     all_processes: bool
     code: IssueCode
+    companions: tuple[str, ...]
     end_ns: int
     engine: Engine
     instruments: tuple[str, ...]

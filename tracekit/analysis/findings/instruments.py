@@ -75,6 +75,7 @@ def record(
     *,
     preset: str = "",
     instruments: tuple[str, ...] = (),
+    companions: tuple[str, ...] = (),
     time_limit_ns: int = 0,
     all_processes: bool = False,
 ) -> Action:
@@ -85,6 +86,7 @@ def record(
             "purpose": purpose,
             "preset": preset or _choose_preset(calls),
             "instruments": instruments,
+            "companions": companions,
             "time_limit_ns": time_limit_ns,
             "all_processes": all_processes,
         },

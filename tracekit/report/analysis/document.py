@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
@@ -14,6 +13,7 @@ from tracekit.report.analysis.calls_section import build_calls, build_latency
 from tracekit.report.analysis.engines_section import build_counters, build_engines, build_submissions
 from tracekit.report.analysis.evidence_section import build_evidence
 from tracekit.report.analysis.extent import Extent
+from tracekit.report.analysis.finding_entry import describe_finding
 from tracekit.report.analysis.limits import add_notes, list_limits
 from tracekit.report.analysis.models_table import list_models
 from tracekit.report.analysis.recording_facts import recording_facts
@@ -23,7 +23,6 @@ from tracekit.report.document.blocks import (
     Command,
     Fact,
     Facts,
-    FindingEntry,
     Findings,
     Headline,
     Paragraph,
@@ -34,7 +33,6 @@ from tracekit.report.document.blocks import (
 )
 from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
 from tracekit.report.viewmodel.limits import Footnotes
-from tracekit.report.wording.findings import finding_text
 from tracekit.text import format_rounded, plural
 
 NOTHING_FOUND = "Nothing stands out: no condition that tracekit looks for was found in this recording."
@@ -94,20 +92,11 @@ def _build_findings(analysis: Analysis, extent: Extent, _notes: Footnotes) -> Se
     )
 
 
-def describe_finding(analysis: Analysis, number: int, extent: Extent) -> FindingEntry:
-    """Return a finding in words; a short document repeats nothing of the headline, and shortens an info."""
-    finding = analysis.findings[number]
-    info = analysis.trace.info
-    text = finding_text(finding, replace(info, name=extent.recording or info.name))
-    headline = "" if extent.is_verbose else wording.headline(analysis.answer)
-    is_short = finding.severity == "info" and finding.kind.about != "recording" and not extent.is_verbose
-    numbers = "" if text.cost in headline else text.cost
-    cost = " ".join(filter(None, (text.lost, numbers)))
-    basis, detail = ("", "") if is_short else (text.basis, text.detail)
-    steps = text.next_steps[:1] if is_short else text.next_steps
-    return FindingEntry(
-        text.title, finding.severity, cost, basis, detail, steps, finding.kind, text.explanation, number
-    )
+def _build_questions(analysis: Analysis, _extent: Extent, _notes: Footnotes) -> Section:
+    """Return the questions that the recording answers, and the reasons why it does not answer the others."""
+    from tracekit.report.recipes.document import build_tables
+
+    return Section("questions", "Questions", build_tables(analysis), is_folded=True)
 
 
 def _build_picture(name: str, heading: str) -> Builder:
@@ -173,5 +162,6 @@ _BUILDERS: dict[str, Builder] = {
     "stacks": _build_stacks,
     "counters": build_counters,
     "evidence": build_evidence,
+    "questions": _build_questions,
 }
 """The sections in the order of all formats, before the recording and its limits."""

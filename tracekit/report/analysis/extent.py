@@ -34,17 +34,17 @@ SHORT_TEXT = Extent(
     12,
     12,
     most_alike=3,
-    left_out=frozenset({"log", "stacks", "counters", "submissions"}),
+    left_out=frozenset({"log", "stacks", "counters", "submissions", "questions"}),
     is_folded=True,
 )
-VERBOSE_TEXT = Extent(True, 40, 60, left_out=frozenset({"stacks"}))
+VERBOSE_TEXT = Extent(True, 40, 60, left_out=frozenset({"stacks", "questions"}))
 TICKET = Extent(
     False, 0, 20, most_alike=10, most_findings=20, most_log_lines=10, most_stacks=5,
-    left_out=frozenset({"windows", "counters"}),
+    left_out=frozenset({"windows", "counters", "questions"}),
 )  # fmt: skip
 PAGE = Extent(True, 60, 500, most_log_lines=40, has_all_calls=True)
 NOTEBOOK = Extent(
     True, 20, 20, most_alike=10, most_findings=5,
     left_out=frozenset({"timeline", "calltree", "flame", "stacks", "counters", "engines", "latency",
-                        "submissions", "evidence", "recording"}),
+                        "submissions", "evidence", "recording", "questions"}),
 )  # fmt: skip

@@ -21,7 +21,7 @@ _OF_SAMPLES = frozenset(
 """Sections of which a log or samples of power have nothing: hidden there, as the page's script fills them."""
 
 
-_DETAILS = frozenset({"submissions", "stacks", "counters", "evidence", "recording"})
+_DETAILS = frozenset({"submissions", "stacks", "counters", "evidence", "recording", "questions"})
 """Sections with what the others rest on: folded where they stand one below the other."""
 
 

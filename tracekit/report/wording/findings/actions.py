@@ -102,6 +102,8 @@ def _record_again(arguments: Arguments, info: TraceInfo) -> NextStep:
     options = ["--preset", arguments["preset"]]
     for instrument in arguments.get("instruments", ()):
         options += ["--instrument", instrument]
+    for companion in arguments.get("companions", ()):
+        options += ["--with", companion]
     if limit_ns := arguments.get("time_limit_ns"):
         options += ["--time-limit", f"{limit_ns // 1_000_000_000}s"]
     target = ["--all-processes"] if arguments.get("all_processes") else None
@@ -264,6 +266,8 @@ PURPOSES: Mapping[Purpose, str] = {
     "predicting": "Record while the app predicts:",
     "restart": "Record another start, to see whether the model is compiled each time:",
     "threads": "A recording shows each call, how often it ran and how long it took:",
+    "log": "Record with the log beside it:",
+    "power": "Record with the power beside it:",
     "symbols": "Record with Xcode 14.3.1 or later, which stores symbols:",
     "system-model": "Record all processes, with the one that serves these requests:",
 }

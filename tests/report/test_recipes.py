@@ -1,0 +1,225 @@
+"""Recipes: the question, what a recording lacks for it, and the first sentence of its answer."""
+
+from __future__ import annotations
+
+import runpy
+import shlex
+from dataclasses import replace
+from functools import cache
+
+import click
+import pytest
+from energy_support import BACK_TO_BACK, priced
+from evidence_support import ane, core_ml, prediction, with_evidence
+from trace_support import CALL, trace_of
+from view_support import ROOT
+
+import tracekit
+from tracekit import Analysis, analyze
+from tracekit.cli import main
+from tracekit.errors import NotMeasurableError, UsageError
+from tracekit.model.vocabulary import Engine
+from tracekit.report.recipes.document import build_list
+from tracekit.report.recipes.recipe import Query, Recipe
+from tracekit.report.recipes.registry import RECIPES, answer_recipe, find_recipe, list_recipes
+
+OTHER_LABEL = "Photos_main__Op0_AneInference"
+EVERY_CALL = [(0.0, "a", CALL)]
+
+
+@cache
+def sample(name: str, compute_units: str = "") -> Analysis:
+    trace = tracekit.open_trace(ROOT / "sample_traces" / name)
+    return tracekit.analyze(trace, compute_units=compute_units)
+
+
+def analysis_of(*rows: object) -> Analysis:
+    return analyze(with_evidence(trace_of(EVERY_CALL), rows))  # type: ignore[arg-type]
+
+
+def many_calls(slow: int | None = None) -> Analysis:
+    """30 calls of 10 ms each, one of which may take 60 ms."""
+    rows = []
+    for number in range(30):
+        start, end = 100.0 * number, 100.0 * number + (60 if number == slow else 10)
+        rows += [prediction(start, end), ane(start + 1, end - 1)]
+    return analysis_of(*rows)
+
+
+def ask(name: str, analysis: Analysis, row: int | None = None, base: Analysis | None = None) -> str:
+    return answer_recipe(find_recipe(name), Query(analysis, row, base)).sentence
+
+
+ANSWERED = {
+    "engines": ("fallback-midway-ios27", "SpeechEncoder left the Neural Engine after its 6th call"),
+    "slow-call": ("waiting-app-ios27", "Call 4 of Segmenter took 24.9 ms, the typical call 17.9 ms"),
+    "call-time": ("waiting-app-ios27", "21 calls took 504 ms in all: Neural Engine 45 %"),
+    "left-engine": ("fallback-midway-ios27", "SpeechEncoder left the Neural Engine"),
+    "pieces": ("waiting-app-ios27", "No model is seen with its calls cut into pieces"),
+    "first-call": ("concurrent-models-ios27", "No model was compiled or loaded again"),
+    "idle": ("waiting-app-ios27", "Calls of Tagger idle for 12.0 ms of 30.9 ms"),
+    "contention": ("waiting-app-ios27", "The Neural Engine worked for PersonSegmenter"),
+    "between-calls": ("waiting-app-ios27", "Between calls of Segmenter, the app computes longer"),
+    "copies": ("waiting-app-ios27", "Images or arrays are converted again and again"),
+    "refused": ("failing-requests-macos27", "SpeechEncoder: 3 requests to the Neural Engine failed"),
+    "engine-users": ("waiting-app-ios27", "The Neural Engine's 24 rows by owner: calls of SampleApp 228 ms"),
+}
+REFUSED = {
+    "engines": ("kperf-samples-macos26", "it shows no call of a model"),
+    "slow-call": ("foundation-models-macos27", "no model has three calls to compare"),
+    "call-time": ("kperf-samples-macos26", "it shows no call of a model"),
+    "left-engine": ("failing-requests-macos27", "the engine of 3 of 10 calls is unknown"),
+    "requested-engine": ("waiting-app-ios27", "the compute units that the app requested are not known"),
+    "pieces": ("ane-espresso-macos13", "no table measured the ANE"),
+    "first-call": ("waiting-app-ios27", "Classifier has 4 calls after its first, of 5"),
+    "idle": ("ane-espresso-macos13", "no call shows when nothing works"),
+    "contention": ("ane-espresso-macos13", "no table measured the ANE"),
+    "gpu-sharing": ("waiting-app-ios27", "none of its tables was recorded: metal-gpu-intervals"),
+    "between-calls": ("kperf-samples-macos26", "it shows no call of a model"),
+    "copies": ("kperf-samples-macos26", "it shows no call of a model"),
+    "lengths": ("waiting-app-ios27", "Classifier has 4 calls after its first, of 20"),
+    "refused": ("waiting-app-ios27", "the log has no request to the Neural Engine"),
+    "engine-users": ("ane-espresso-macos13", "it has no table of the Neural Engine"),
+    "energy": ("waiting-app-ios27", "nothing in it measures power"),
+    "slower": ("waiting-app-ios27", "it takes a second recording"),
+}
+BY_OTHER_MEANS = {"requested-engine", "gpu-sharing", "lengths", "energy", "slower"}
+"""Recipes whose answers need an option, another recording, or more calls than the samples have."""
+
+
+def test_every_recipe_is_answered_here_and_refused_here() -> None:
+    names = {recipe.name for recipe in RECIPES}
+    assert names == {*ANSWERED, *BY_OTHER_MEANS}
+    assert names == {*REFUSED}
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_a_recording_answers_with_a_sentence(name: str) -> None:
+    recording, beginning = ANSWERED[name]
+    assert ask(name, sample(recording)).startswith(beginning)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_recording_that_does_not_answer_states_the_reason(name: str) -> None:
+    recording, reason = REFUSED[name]
+    shortfall = find_recipe(name).find_shortfall(Query(sample(recording)))
+    assert shortfall is not None
+    assert shortfall.reason.startswith(reason)
+    with pytest.raises(NotMeasurableError, match="This recording does not answer"):
+        ask(name, sample(recording))
+
+
+def test_what_the_samples_do_not_answer_other_recordings_do() -> None:
+    assert ask("requested-engine", sample("concurrent-models-ios27", "all")) == (
+        "No model is seen off the engines that the app requested."
+    )
+    assert (
+        ask("lengths", many_calls())
+        == "No single long calls, no drift and no second kind of lengths is seen."
+    )
+    assert "60.0 ms" in ask("lengths", many_calls(slow=17))
+    assert ask("energy", priced(BACK_TO_BACK, [1000] * 20)).startswith("A call of Net took 20 mJ (ANE)")
+    waiting = sample("waiting-app-ios27")
+    assert ask("slower", waiting, base=waiting).startswith("In these recordings Classifier p50 is the same")
+
+
+def test_the_slow_call_is_the_one_that_is_asked_for() -> None:
+    analysis = many_calls(slow=17)
+    assert ask("slow-call", analysis).startswith("Call 18 of Net took 60.0 ms, the typical call 10.0 ms")
+    assert "it is 50.0 ms longer. The part that changed most: Neural Engine +50.0 ms" in ask(
+        "slow-call", analysis
+    )
+    assert ask("slow-call", analysis, row=4).startswith("Call 5 of Net")
+
+
+def test_a_part_that_changed_by_more_than_the_length_is_not_its_cause() -> None:
+    """Alternating engines: the call is 2 ms longer, and the engine did 16 ms more."""
+    text = ask("slow-call", sample("spill-into-next-call-macos27"))
+    assert "it is 2.00 ms longer. The part that changed most: Neural Engine +16" in text
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        (
+            [prediction(0, 10), ane(1, 9), prediction(20, 30), ane(21, 29)],
+            "No other process is seen on the Neural Engine: its 2 rows are all of calls of",
+        ),
+        (
+            [prediction(0, 10), ane(1, 5), ane(5, 9, label=OTHER_LABEL)],
+            "The Neural Engine's 2 rows by owner: calls of",
+        ),
+        (
+            [prediction(0, 10), prediction(0, 10, model="Twin"), ane(1, 9, label="")],
+            "Whether another process used the Neural Engine cannot be checked: its table (1 row)",
+        ),
+    ],
+)
+def test_rows_of_the_neural_engine_by_owner(rows: list[object], text: str) -> None:
+    assert ask("engine-users", analysis_of(*rows)).startswith(text)
+
+
+def test_rows_without_a_process_are_not_called_the_apps() -> None:
+    text = ask("engine-users", sample("ane-intervals-macos26"))
+    assert text.startswith("Whether another process used the Neural Engine cannot be checked")
+
+
+def test_a_phone_gets_no_step_that_only_a_mac_can_take() -> None:
+    shortfall = find_recipe("energy").find_shortfall(Query(sample("waiting-app-ios27")))
+    assert shortfall is not None
+    assert shortfall.step is None
+    analysis = sample("ane-espresso-macos13")
+    info = replace(analysis.trace.info, platform="macOS")
+    on_mac = replace(analysis, trace=replace(analysis.trace, info=info))
+    shortfall = find_recipe("energy").find_shortfall(Query(on_mac))
+    assert shortfall is not None
+    assert shortfall.step is not None
+    assert "--with power" in shortfall.step.command
+
+
+def test_chapters_of_recipes_are_in_the_documentation() -> None:
+    for recipe in RECIPES:
+        page, _, anchor = recipe.chapter.partition("#")
+        headings = {
+            line.lstrip("# ").lower().replace(" ", "-").replace(":", "").replace(",", "")
+            for line in (ROOT / "docs" / page).read_text("utf-8").splitlines()
+            if line.startswith("#")
+        }
+        assert not anchor or anchor in headings, recipe.name
+
+
+def test_the_list_has_each_recipe_once() -> None:
+    entries = list_recipes(Query(sample("waiting-app-ios27")))
+    assert [entry.recipe.name for entry in entries] == [recipe.name for recipe in RECIPES]
+    answered, refused = build_list(entries)
+    assert len(answered.blocks[0].items) + len(refused.blocks[0].items) == len(RECIPES)  # type: ignore[union-attr]
+
+
+def test_an_unknown_recipe_is_answered_with_its_neighbours() -> None:
+    with pytest.raises(UsageError, match=r"'slow-cal'\. Recipes: slow-call"):
+        find_recipe("slow-cal")
+
+
+def test_the_documentation_is_made_from_the_registry() -> None:
+    docs = runpy.run_path(str(ROOT / "docs" / "write_recipes.py"))
+    page = (ROOT / "docs" / "recipes.md").read_text("utf-8")
+    assert docs["write_page"](page) == page
+    assert all(f"| `{recipe.name}` | {recipe.question} |" in page for recipe in RECIPES)
+    assert docs["write_skill"]() == (ROOT / "docs" / "SKILL.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+def test_each_command_of_the_skill_exists(recipe: Recipe) -> None:
+    docs = runpy.run_path(str(ROOT / "docs" / "write_recipes.py"))
+    _, name, *words = shlex.split(docs["write_command"](recipe))
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    options = [word for word in words if word.startswith("--")]
+    assert all(any(option in param.opts for param in command.params) for option in options)
+
+
+def test_core_ml_calls_of_the_cpu_have_no_row_of_the_engine() -> None:
+    analysis = analysis_of(prediction(0, 10), core_ml(1, 9, Engine.CPU))
+    shortfall = find_recipe("engine-users").find_shortfall(Query(analysis))
+    assert shortfall is not None
+    assert shortfall.reason == "it has no table of the Neural Engine"

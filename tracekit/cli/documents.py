@@ -1,0 +1,24 @@
+"""Write a document in the format of a command."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tracekit.cli.output import write_output
+from tracekit.cli.terminal import measure_text_width
+
+if TYPE_CHECKING:
+    from tracekit.report.document.blocks import Section
+
+
+def write_document(sections: Sequence[Section], file_format: str, output: str, force: bool) -> None:
+    """Write sections as ``text`` or ``markdown``."""
+    if file_format == "markdown":
+        from tracekit.report.document.markdown_printer import print_markdown
+
+        write_output(print_markdown(sections), output, force)
+        return
+    from tracekit.report.document.text_printer import Page, print_text
+
+    write_output(print_text(sections, Page(measure_text_width(output))), output, force)

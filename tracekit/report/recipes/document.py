@@ -1,0 +1,76 @@
+"""Recipes as documents: all of a recording, with and without a reply, and a single reply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracekit.analysis.result import Analysis
+from tracekit.report.document.blocks import (
+    Block,
+    Headline,
+    Item,
+    Items,
+    Paragraph,
+    Section,
+    Table,
+    make_sentence,
+)
+from tracekit.report.recipes.recipe import Query, Recipe, Reply
+from tracekit.report.recipes.registry import RECIPES, ListedRecipe, list_recipes
+
+
+def build_list(entries: Sequence[ListedRecipe]) -> tuple[Section, ...]:
+    """Return the questions with a reply, with that, then those without one, with the reason."""
+    answered = [
+        Item(f"{entry.recipe.question} {entry.reply.sentence} ({entry.recipe.name})")
+        for entry in entries
+        if entry.reply is not None
+    ]
+    refused = []
+    for entry in entries:
+        if entry.shortfall is not None:
+            step = entry.shortfall.step
+            advice = f" {step.text} {step.command}".rstrip() if step else ""
+            refused.append(
+                Item(f"{entry.recipe.question} No: {entry.shortfall.reason}.{advice} ({entry.recipe.name})")
+            )
+    sections = (
+        Section("answered", "This recording answers", (Items(tuple(answered)),)),
+        Section("refused", "It does not answer", (Items(tuple(refused)),)),
+    )
+    return tuple(section for section in sections if section.blocks != (Items(()),))
+
+
+def build_tables(analysis: Analysis) -> tuple[Table, ...]:
+    """Return the questions with a reply, and those without one, as tables for a page."""
+    entries = list_recipes(Query(analysis))
+    replies = [(entry.recipe.question, entry.reply.sentence) for entry in entries if entry.reply is not None]
+    refusals = []
+    for entry in entries:
+        if entry.shortfall is not None:
+            step = entry.shortfall.step
+            advice = f"{step.text} {step.command}".rstrip() if step else ""
+            refusals.append((entry.recipe.question, make_sentence(entry.shortfall.reason), advice))
+    tables = (
+        Table.from_rows(("question", "answer"), replies, caption="This recording answers", is_wordy=True),
+        Table.from_rows(
+            ("question", "why not", "next step"), refusals, caption="It does not answer", is_wordy=True
+        ),
+    )
+    return tuple(table for table in tables if table.rows)
+
+
+def build_questions() -> tuple[Section, ...]:
+    """Return all questions, without a recording."""
+    items = tuple(Item(f"{recipe.name}: {recipe.question}") for recipe in RECIPES)
+    return (Section("questions", "Questions", (Items(items),)),)
+
+
+def build_reply(recipe: Recipe, reply: Reply) -> tuple[Section, ...]:
+    """Return one reply: its sentence, what it rests on, and where to read on."""
+    blocks: list[Block] = [block for block in reply.blocks if not isinstance(block, Section)]
+    sections = [block for block in reply.blocks if isinstance(block, Section)]
+    lead = Section("answer", recipe.question, (Headline(reply.sentence),), is_lead=True)
+    basis = Section("basis", "What it rests on", tuple(blocks)) if blocks else None
+    more = Section("more", "More", (Paragraph(f"In Python: {recipe.api}. Documentation: {recipe.chapter}."),))
+    return (lead, *([basis] if basis else []), *sections, more)
