@@ -128,3 +128,12 @@ def test_the_headline_stands_once_and_unfolds(fallback: Served, tab: Any) -> Non
     assert height_of(tab, "#headline") > 40
     tab.get_by_role("button", name="Fold the headline").click()
     assert height_of(tab, "#headline") < 30
+
+
+def test_a_phone_shows_five_recordings_of_the_library(fallback: Served, tab: Any) -> None:
+    tab.set_viewport_size({"width": 390, "height": 844})
+    opened(tab, fallback.base, "#library tbody tr")
+    row = tab.locator("#library tbody tr")
+    assert row.bounding_box()["height"] < 844 / 5
+    assert row.locator("a").bounding_box()["y"] < row.locator(".state").bounding_box()["y"]
+    assert tab.evaluate("document.documentElement.scrollWidth") == 390

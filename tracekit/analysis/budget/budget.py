@@ -63,7 +63,9 @@ class BudgetSums:
     def basis_ranks(self) -> IntArray:
         """How well the time of each of ``parts`` is known: 0 is best; the worst of the bases that it has."""
         bases = [*Basis, None]
-        ranks = [max(bases.index(kind.basis) for kind in self.kinds if kind.part is part) for part in self.parts]
+        ranks = [
+            max(bases.index(kind.basis) for kind in self.kinds if kind.part is part) for part in self.parts
+        ]
         return np.array(ranks, np.int64)
 
     def sum_part(self, part: BudgetPart) -> IntArray:

@@ -18,7 +18,7 @@ FEWEST_CALLS = 3
 _NOTABLE_SHARE, _NOTABLE_PART = 0.05, 0.25
 """Choices: a difference of less of the typical length, or of one part by less of it, is not worth a look."""
 _ABOUT_ALIKE = 0.75
-"""A choice: a part that differs by so much of the most may be named before one whose time is known less well."""
+"""A choice: a part that differs by so much of the most may be named before one that is known less well."""
 _WORK = frozenset({*EXECUTING.values(), BudgetPart.OTHER_PROCESS, BudgetPart.OTHER_CALL})
 """What contested work is counted as once its owner is known."""
 
@@ -53,7 +53,7 @@ class Differences:
     calls that are different, of the one that differs most. -1 in all that are not, and where no part is known
     to differ. Of parts that differ about alike it is the one whose time is known best."""
     main_ns: IntArray
-    """How much that part differs at least: less than ``part_ns`` where contested work may be the rest; else 0."""
+    """How much that part differs at least: less than ``part_ns`` where contested work may be the rest."""
 
     @property
     def is_notable(self) -> BoolArray:
@@ -116,7 +116,7 @@ def _find_main_parts(sums: BudgetSums, clear: IntArray, sign: IntArray) -> IntAr
 
 
 def _exclude_contested(parts: tuple[BudgetPart, ...], by_part: IntArray) -> IntArray:
-    """Return the differences without work that one of the two calls has for certain, and the other may have."""
+    """Return the differences without work that one of two calls has for certain, and the other may have."""
     if BudgetPart.CONTESTED not in parts:
         return by_part
     contested = by_part[:, [parts.index(BudgetPart.CONTESTED)]]

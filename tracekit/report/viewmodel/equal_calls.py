@@ -25,7 +25,9 @@ def fold_equal_calls(analysis: Analysis) -> IntArray:
     verdicts = analysis.verdicts.block()
     reasons = pd.factorize(wording.verdict_reasons(verdicts).to_pandas())[0]
     copies = analysis.window_rows["copy"].to_numpy()
-    kind = group_codes(np.array(verdicts.names, object), reasons, copies, np.where(analysis.differences.is_notable, rows, -1))
+    kind = group_codes(
+        np.array(verdicts.names, object), reasons, copies, np.where(analysis.differences.is_notable, rows, -1)
+    )
     order = np.argsort(model, kind="stable")
     begins = np.append(True, (np.diff(model[order]) != 0) | (np.diff(kind[order]) != 0))
     first = np.empty(count, np.int64)
