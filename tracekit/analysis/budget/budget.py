@@ -61,7 +61,7 @@ class BudgetSums:
 
     @cached_property
     def basis_ranks(self) -> IntArray:
-        """How well the time of each of ``parts`` is known: 0 is best; the worst of the bases that it has."""
+        """The rank of the worst basis of each of ``parts``: 0 is the best, measured time."""
         bases = [*Basis, None]
         ranks = [
             max(bases.index(kind.basis) for kind in self.kinds if kind.part is part) for part in self.parts

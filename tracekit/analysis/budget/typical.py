@@ -20,7 +20,7 @@ _NOTABLE_SHARE, _NOTABLE_PART = 0.05, 0.25
 _ABOUT_ALIKE = 0.75
 """A choice: a part that differs by so much of the most may be named before one that is known less well."""
 _WORK = frozenset({*EXECUTING.values(), BudgetPart.OTHER_PROCESS, BudgetPart.OTHER_CALL})
-"""What contested work is counted as once its owner is known."""
+"""Parts that contested work may belong to."""
 
 
 class CallGroup(Protocol):
@@ -53,11 +53,11 @@ class Differences:
     calls that are different, of the one that differs most. -1 in all that are not, and where no part is known
     to differ. Of parts that differ about alike it is the one whose time is known best."""
     main_ns: IntArray
-    """How much that part differs at least: less than ``part_ns`` where contested work may be the rest."""
+    """The least difference of that part: less than ``part_ns`` where contested work may be the rest."""
 
     @property
     def is_notable(self) -> BoolArray:
-        """Whether each call differs from the typical one by more than calls of its model vary."""
+        """Mask of the calls that differ from the typical one by more than calls of their model vary."""
         return self.is_longer | self.is_shorter | (self.main_parts >= 0)
 
 
