@@ -218,10 +218,10 @@ export function createTimeline(container, source, store, page) {
   };
 }
 
-/** Where a lane is drawn, null if it is not among the rows. */
+/** Where a lane is drawn, without the stacks below it; null if it is not among the rows. */
 function placeOf(rows, id, top) {
   const row = rows.find((candidate) => candidate.id === id);
-  return row ? { y: row.y - top, height: row.height } : null;
+  return row ? { y: row.y - top, height: row.height - (row.stacksPx ?? 0) } : null;
 }
 
 /** True for a click at the place of the one before, and soon after it. */
