@@ -86,8 +86,9 @@ def compare_with_typical(
     limit = np.maximum(spread, _NOTABLE_SHARE * length)
     differs = np.abs(by_part).max(axis=1, initial=0) > _NOTABLE_PART * length
     sign = np.sign(difference) * (np.abs(difference) > limit)
-    clear = _exclude_contested(sums.parts, by_part)
-    main = np.where((sign != 0) | (differs & has_typical), _find_main_parts(sums, clear, sign), -1)
+    main, main_ns = np.full(len(lengths), -1, np.int64), np.zeros(len(lengths), np.int64)
+    rows = np.flatnonzero((sign != 0) | (differs & has_typical))
+    main[rows], main_ns[rows] = _find_main_parts(sums, by_part[rows], sign[rows])
     return Differences(
         typical,
         difference,
@@ -97,22 +98,26 @@ def compare_with_typical(
         sign < 0,
         differs & has_typical,
         main,
-        np.where(main >= 0, clear[np.arange(len(main)), main], 0) if sums.parts else np.zeros_like(main),
+        main_ns,
     )
 
 
-def _find_main_parts(sums: BudgetSums, clear: IntArray, sign: IntArray) -> IntArray:
-    """Return for each call the position of the part that explains most of its difference, -1 where none does.
+def _find_main_parts(sums: BudgetSums, by_part: IntArray, sign: IntArray) -> tuple[IntArray, IntArray]:
+    """Return for each call the position of the part that explains most of its difference, and how much.
 
-    ``sign`` is 1 for longer calls, -1 for shorter ones: their parts that grew, or shrank, count.
+    ``sign`` is 1 for longer calls, -1 for shorter ones: their parts that grew, or shrank, count. The position
+    is -1 where no part is known to.
     """
-    if not sums.parts:
-        return np.full(len(clear), -1, np.int64)
+    if not by_part.size:
+        return np.full(len(by_part), -1, np.int64), np.zeros(len(by_part), np.int64)
+    clear = _exclude_contested(sums.parts, by_part)
     amount = np.where(sign[:, None] == 0, np.abs(clear), clear * sign[:, None])
     most = amount.max(axis=1, keepdims=True)
-    best_known = np.where(amount >= _ABOUT_ALIKE * most, sums.basis_ranks, len(Basis) + 1)
-    candidates = best_known == best_known.min(axis=1, keepdims=True)
-    return np.where(most[:, 0] > 0, np.where(candidates, amount, -1).argmax(axis=1), -1)
+    ranks = np.where(amount >= _ABOUT_ALIKE * most, sums.basis_ranks, len(Basis) + 1)
+    main = np.where(ranks == ranks.min(axis=1, keepdims=True), amount, -1).argmax(axis=1)
+    is_known = most[:, 0] > 0
+    amount_ns = clear[np.arange(len(main)), main]
+    return np.where(is_known, main, -1), np.where(is_known, amount_ns, 0)
 
 
 def _exclude_contested(parts: tuple[BudgetPart, ...], by_part: IntArray) -> IntArray:
