@@ -150,7 +150,7 @@ def format_facts(recording: Recording) -> str:
 def _build_heading(recording: Recording) -> list[Node]:
     facts = format_facts(recording)
     return [
-        html.H1(printable(recording.name), title=printable(recording.name)),
+        html.H1(printable(recording.name), title=f"{printable(recording.name)} · {facts}"),
         html.P(
             [facts, *(part for tag in build_tags(recording) for part in (" ", tag))],
             className="note facts",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from budget_support import pieces_of, sums_of
-from stories.budgets import budgets_are_true, budgets_are_whole
+from stories.budgets import budgets_are_true, budgets_are_whole, rows_name_what_differs
 from stories.changes import Change, changes_of
 from stories.grammar import story_of
 from stories.model import Story
@@ -53,6 +53,16 @@ def test_the_clock_of_a_recording_changes_no_budget(seed: int) -> None:
         for pieces in before
     ]
     assert shifted == after
+
+
+@pytest.mark.parametrize("first", range(0, 120, 20))
+def test_the_part_that_a_row_names_is_the_one_that_differs_in_truth(first: int) -> None:
+    named = 0
+    for seed in range(first, first + 20):
+        case = case_of(story_of(seed))
+        named += int(case.analysis.differences.is_notable.sum())
+        assert violations(case, [rows_name_what_differs]) == []
+    assert named > 20
 
 
 def test_the_budgets_of_another_story_are_refuted() -> None:

@@ -274,14 +274,26 @@ def test_every_part_is_declared_in_the_order_of_its_precedence() -> None:
 # The typical call of a model ---------------------------------------------------------------------------------
 
 
-def compare(*calls: tuple[int, ...]) -> Differences:
-    """Compare calls of one model, each of so long on the Neural Engine, on the CPU and idle."""
+ON_ENGINES = (
+    BudgetKind(BudgetPart.ANE, Basis.MEASURED),
+    BudgetKind(BudgetPart.CPU, Basis.MEASURED),
+    BudgetKind(BudgetPart.IDLE, Basis.INFERRED),
+)
+CONTESTED = (
+    BudgetKind(BudgetPart.ANE, Basis.MEASURED),
+    BudgetKind(BudgetPart.CONTESTED, Basis.MEASURED),
+    BudgetKind(BudgetPart.RUNTIME, Basis.SAMPLED),
+)
+PARTLY_SHOWN = (
+    BudgetKind(BudgetPart.ANE, Basis.MEASURED),
+    BudgetKind(BudgetPart.CPU, Basis.SAMPLED),
+    BudgetKind(BudgetPart.UNKNOWN, None),
+)
+
+
+def compare(*calls: tuple[int, ...], kinds: tuple[BudgetKind, ...] = ON_ENGINES) -> Differences:
+    """Compare calls of one model, each of so long in every kind of time."""
     durations = np.array(calls, np.int64)
-    kinds = (
-        BudgetKind(BudgetPart.ANE, Basis.MEASURED),
-        BudgetKind(BudgetPart.CPU, Basis.MEASURED),
-        BudgetKind(BudgetPart.IDLE, Basis.INFERRED),
-    )
     sums = BudgetSums(kinds, durations, np.zeros_like(durations))
     rows = np.arange(len(calls))
     return compare_with_typical([Group(rows)], durations.sum(axis=1), np.ones(len(calls), bool), sums)
@@ -313,6 +325,44 @@ def test_the_part_that_grew_or_shrank_most_is_the_main_one() -> None:
         BudgetPart.ANE,
         BudgetPart.ANE,
     ]
+
+
+@pytest.mark.parametrize(
+    ("slow", "part"),
+    [
+        ((115, 120, 100), BudgetPart.ANE),  # a sample more or less is chance
+        ((114, 120, 100), BudgetPart.CPU),
+        ((115, 100, 120), BudgetPart.ANE),
+        ((100, 115, 120), BudgetPart.CPU),
+        ((110, 100, 140), BudgetPart.UNKNOWN),
+    ],
+)
+def test_of_parts_that_grew_about_alike_the_best_known_one_is_named(
+    slow: tuple[int, int, int], part: BudgetPart
+) -> None:
+    usual = (100, 100, 100)
+    differences = compare(usual, usual, usual, slow, kinds=PARTLY_SHOWN)
+    assert differences.parts[differences.main_parts[3]] is part
+
+
+def test_work_that_may_be_the_typical_calls_as_well_is_no_growth() -> None:
+    contested = (0, 60, 10), (0, 60, 10), (0, 60, 10)
+    longer, same, slow = (85, 0, 10), (60, 0, 10), (60, 0, 30)
+    differences = compare(*contested, longer, same, slow, kinds=CONTESTED)
+    assert differences.typical[0] == 4  # the one of the same length that has no contested time
+    differences = compare(*contested, longer, kinds=CONTESTED)
+    assert differences.is_longer.tolist() == [False, False, False, True]
+    assert (differences.parts[differences.main_parts[3]], differences.main_ns[3]) == (BudgetPart.ANE, 25)
+    assert differences.part_ns[3].tolist() == [85, -60, 0]
+    differences = compare(*contested, slow, kinds=CONTESTED)
+    assert (differences.parts[differences.main_parts[3]], differences.main_ns[3]) == (BudgetPart.RUNTIME, 20)
+
+
+def test_a_longer_call_of_which_no_part_grew_for_certain_is_still_longer() -> None:
+    kinds = (*CONTESTED[:2], BudgetKind(BudgetPart.GPU, Basis.MEASURED))
+    differences = compare((0, 60, 0), (0, 60, 0), (0, 60, 0), (40, 0, 40), kinds=kinds)
+    assert (differences.is_longer[3], differences.main_parts[3], differences.main_ns[3]) == (True, -1, 0)
+    assert differences.is_notable.tolist() == [False, False, False, True]
 
 
 def test_a_call_of_two_usual_lengths_is_longer_than_the_typical_one() -> None:

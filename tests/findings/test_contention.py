@@ -50,8 +50,8 @@ def test_calls_that_wait_for_another_process() -> None:
     )
     assert text.detail.startswith("No table names the process of that work: it is another app, or")
     assert text.cost == (
-        "These calls are 6.00 ms longer than the others (16.0 ms against 10.0 ms): the engine worked 4.00 ms for others"
-        " in each."
+        "These calls are 6.00 ms longer than the others (16.0 ms against 10.0 ms): the engine worked 4.00 ms for"
+        " Segmenter in each."
     )
     assert text.next_steps[1].command == "tracekit check literal --require 'warm p50 in Net <= 10ms'"
 
@@ -110,7 +110,7 @@ def test_a_model_that_waits_for_another_model_of_the_app() -> None:
     text = finding_text(finding, analysis.trace.info)
     assert text.title == "Net and Big take turns on the Neural Engine where their calls overlap."
     assert text.cost == (
-        "These calls are 22.0 ms longer than the others (32.0 ms against 10.0 ms): the engine worked 23.0 ms for others"
+        "These calls are 22.0 ms longer than the others (32.0 ms against 10.0 ms): the engine worked 23.0 ms for Big"
         " in each."
     )
     assert not of_kind(analysis, "engine-contention")

@@ -121,5 +121,8 @@ def test_a_warning_without_a_cost_has_the_reason_and_a_note_has_none() -> None:
     assert write_cost(lost("fell-back", None), INFO) == (
         "No cost in time is known: these calls are not clearly longer than the others."
     )
+    assert write_cost(lost("came-back", None, calls=1), INFO) == (
+        "No cost in time is known: one call alone shows no difference beyond chance."
+    )
     assert not write_cost(lost("fell-back", None, severity="info"), INFO)
     assert not write_cost(lost("no-symbols", None), INFO)

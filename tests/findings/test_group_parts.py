@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.analysis.findings.group_parts import find_different_parts
@@ -64,3 +65,33 @@ def test_a_part_that_shrinks_is_negative_and_comes_last() -> None:
 def test_no_part_differs_where_all_are_alike() -> None:
     part_ns = np.full((40, 1), 5_000_000)
     assert find_different_parts(np.array([False, True] * 20), (BudgetPart.ANE,), part_ns) == ()
+
+
+def test_parts_of_independent_calls_agree_with_welchs_and_a_permutation_test() -> None:
+    """A listed part is one that both tests of independent values find, and what they find beyond doubt is listed."""
+    rng = np.random.default_rng(5)
+    listed = sure = missed = 0
+    for _ in range(150):
+        count = int(rng.integers(24, 200))
+        is_long = rng.random(count) < rng.uniform(0.25, 0.75)
+        growth = np.array([8, rng.uniform(0, 3), 0.0]) * 1e6
+        part_ns = (10e6 + growth * is_long[:, None] + rng.standard_normal((count, 3)) * 1e6).astype(np.int64)
+        different = {part.part for part in find_different_parts(is_long, PARTS[:3], part_ns)}
+        for part, times in zip(PARTS[:3], part_ns.T, strict=True):
+            probability = stats.ttest_ind(times[is_long], times[~is_long], equal_var=False).pvalue
+            if part in different:
+                listed += 1
+                assert probability < 0.05 / 3
+            sure += probability < 1e-9
+            missed += probability < 1e-9 and part not in different
+    assert listed > 200
+    assert sure > 150
+    assert missed <= 0.02 * sure
+    shares = stats.permutation_test(
+        (part_ns[is_long, 0], part_ns[~is_long, 0]),
+        lambda first, second, axis: first.mean(axis) - second.mean(axis),
+        n_resamples=999,
+        vectorized=True,
+        rng=1,
+    )
+    assert (PARTS[0] in different, shares.pvalue) == (True, pytest.approx(0.002, abs=0.001))

@@ -118,3 +118,19 @@ test("a lane's scale is the next of 1, 2, 5, 10 … per cent above its highest p
   assert.equal(laneScale(Float32Array.of(255, 0), 2), 1);
   assert.equal(laneScale(new Float32Array(0), 2), 0.01);
 });
+
+test("an unfolded thread has its stacks below its lane, as deep as they are in the whole run", () => {
+  const source = createSource(smallView());
+  const folded = laneOf(source, "t0", {});
+  assert.deepEqual([folded.hasStacks, folded.isUnfolded, folded.stacksPx], [true, false, 0]);
+  const unfolded = laneOf(source, "t0", { unfolded: ["t0"] });
+  assert.equal(unfolded.stacksPx, 3 * 18); // main, predict, kernel
+  assert.equal(unfolded.height, folded.height + 3 * 18);
+  assert.equal(laneOf(source, "t1", { unfolded: ["t0"] }).height, laneOf(source, "t1", {}).height);
+});
+
+test("a thread of which samples are summed up has no stacks to unfold", () => {
+  const source = createSource(smallView({ exact: false }));
+  const row = laneOf(source, "t0", { unfolded: ["t0"] });
+  assert.deepEqual([row.hasStacks, row.isUnfolded, row.stacksPx], [false, false, 0]);
+});

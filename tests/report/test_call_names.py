@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import re
+from collections.abc import Callable
+from typing import IO
+
 import pytest
 from evidence_support import prediction, with_evidence
 from trace_support import CALL, UI, trace_of
 
+import tracekit
 from tracekit import Analysis, analyze
+from tracekit.export.firefox import write_firefox
+from tracekit.export.folded import write_folded
+from tracekit.export.perfetto import write_perfetto
+from tracekit.export.pprof import write_pprof
+from tracekit.export.speedscope import write_speedscope
 from tracekit.report.analysis.json import to_dict
+from tracekit.report.checks.text import to_text as checks_to_text
 from tracekit.report.wording import call_names
 
+FROM_ZERO = re.compile(r"(?i)\b(?:call|window|range|prediction|inference)s? 0\b|(?<![&\w])#0\b")
 NOTHING = [(0.0, "main", UI)]
 
 
@@ -69,3 +83,31 @@ def test_ranges_of_the_user_are_no_calls(windows: list[str] | str, expected: lis
     analysis = analyze(trace, windows=windows)
     assert titles(analysis) == expected
     assert [entry["call"] for entry in to_dict(analysis)["windows"]] == [None] * len(expected)
+
+
+@pytest.mark.parametrize(
+    "write", [write_firefox, write_folded, write_perfetto, write_pprof, write_speedscope]
+)
+def test_no_export_counts_from_zero(write: Callable[[Analysis, IO[bytes]], None]) -> None:
+    out = io.BytesIO()
+    write(two_models(), out)
+    content = out.getvalue()
+    text = (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode("utf-8", "replace")
+    assert len(text) > 50
+    assert not FROM_ZERO.search(text)
+
+
+def test_no_text_for_people_counts_from_zero() -> None:
+    analysis = two_models()
+    results = tracekit.check(analysis, ["ANE used share == 100%", "max <= 1us"])
+    page = re.sub(r"<script.*?</script>|<style.*?</style>", "", analysis.to_html(), flags=re.DOTALL)
+    texts = [
+        analysis.to_text(),
+        analysis.to_markdown(),
+        page,
+        checks_to_text(results, "recording"),
+        tracekit.compare(analysis, analysis).to_text(),
+    ]
+    assert any("1 of Net" in text for text in texts)
+    for text in texts:
+        assert not FROM_ZERO.search(text)

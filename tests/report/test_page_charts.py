@@ -56,6 +56,46 @@ def test_workers_are_joined_and_stacks_are_shown_in_order_of_time(opened: Any, a
     assert settled(again).locator("#flame .stack-lane").count() == 3
 
 
+def test_a_step_that_is_on_the_page_is_a_link_to_its_place(opened: Any) -> None:
+    tab = settled(shown(opened, page.to_html(analysis_of("waiting-app-ios27"))))
+    finding = tab.locator(".finding", has_text="the app computes longer than the calls take")
+    finding.get_by_role("link", name="See the functions in the flame graph").click()
+    settled(tab)
+    assert "pick=finding" in chosen(tab)
+    canvas = tab.locator("#flame .flame canvas")
+    assert 0 <= canvas.bounding_box()["y"] < tab.viewport_size["height"]
+    assert "9 spans" in tab.locator("#inspector").inner_text()
+    finding.get_by_role("link", name="Show in the timeline").click()
+    settled(tab)
+    assert 0 <= tab.locator(".timeline-scroll").bounding_box()["y"] < tab.viewport_size["height"]
+    assert tab.get_by_text("tracekit report sample").locator("visible=true").count() == 0
+
+
+def test_a_threads_lane_unfolds_into_its_stacks(opened: Any, axe: Any) -> None:
+    text = page.to_html(analysis_of(FALLBACK))
+    tab = settled(shown(opened, text, fragment="#t=340000000-400000000"))
+    lane = tab.locator(".timeline-labels .lane", has_text="SampleApp (0x5a3a)")
+    button = lane.get_by_role("button", name="Stacks of SampleApp (0x5a3a)")
+    assert (lane.bounding_box()["height"], button.get_attribute("aria-expanded")) == (32, "false")
+    button.click()
+    settled(tab)
+    unfolded = lane.bounding_box()
+    assert unfolded["height"] > 200
+    assert button.get_attribute("aria-expanded") == "true"
+    # The box of the deciding function lies where the timeline has its time, below the lane.
+    pane = tab.locator(".timeline-pane").bounding_box()
+    tab.mouse.move(pane["x"] + pane["width"] * 0.33, unfolded["y"] + 32 + 9)
+    lines = tab.locator(".tooltip").inner_text().splitlines()
+    assert lines[:2] == ["SampleApp (0x5a3a)", "start_wqthread"]
+    assert "itself 0" in lines[2]
+    assert barriers(tab, axe) == []
+    again = settled(shown(opened, text, fragment=chosen(tab)))
+    assert again.locator(".timeline-labels .lane", has_text="0x5a3a").bounding_box()["height"] > 200
+    button = again.get_by_role("button", name="Stacks of SampleApp (0x5a3a)")
+    button.click()
+    assert settled(again).locator(".timeline-labels .lane", has_text="0x5a3a").bounding_box()["height"] == 32
+
+
 def test_a_chosen_call_has_arrows_and_another_none_of_them(opened: Any) -> None:
     tab = shown(opened, page.to_html(analysis_of(FALLBACK)), fragment=CALL_8)
     lanes = ".timeline-pane canvas"

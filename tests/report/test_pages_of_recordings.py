@@ -94,7 +94,7 @@ def test_a_recording_without_samples_and_without_windows_has_a_remark(opened: An
     )
     tab = shown(opened, page.to_html(tracekit.analyze(nothing)))
     assert "No sample has a stack." in tab.locator("#stacks").inner_text()
-    assert "0 of 0 samples" in tab.locator("#toolbar").inner_text()
+    assert "no samples" in tab.locator("#toolbar").inner_text()
 
 
 def test_hostile_names_are_text(opened: Any) -> None:

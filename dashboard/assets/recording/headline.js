@@ -25,7 +25,8 @@ export function showHeadline(strip, sections) {
   strip.replaceChildren(unfold, verdict, ...badges);
   const sentence = verdict.querySelector("p");
   const hasMore = verdict.children.length > 2; // its heading and its sentence
-  const mark = () => (unfold.hidden = !hasMore && !strip.classList.contains("open") && sentence.scrollWidth <= sentence.clientWidth);
+  const isWhole = () => sentence.scrollWidth <= sentence.clientWidth && sentence.scrollHeight <= sentence.clientHeight;
+  const mark = () => (unfold.hidden = !hasMore && !strip.classList.contains("open") && isWhole());
   setOpen(false);
   new ResizeObserver(mark).observe(sentence);
 }

@@ -9,6 +9,7 @@ import { callsButton, showOptions } from "./options.js";
 import { showHeadline } from "./headline.js";
 import { showCounters } from "./counter_chart.js";
 import { fetchResult } from "../shared/requests.js";
+import { drawDefaultLanes } from "../tables/default_lanes.js";
 import { createDrawnLanes } from "../tables/drawn_lanes.js";
 import { rowDetails } from "../tables/row_detail.js";
 import { loadSamples } from "./sample_block.js";
@@ -50,6 +51,7 @@ export async function showRecording(element) {
     loadSamples(source, address, document.getElementById("toolbar"));
     const drawn = createDrawnLanes({ address, source, store, announce: (text) => (status.textContent = text) });
     showTables(document.getElementById("tables"), { address, store, drawn });
+    if (!isTimeless) drawDefaultLanes({ address, source, store, drawn }).catch(() => {}); // the tab of tables reports why one cannot be read
     if (!isTimeless) showCounters(document.getElementById("counters"), address);
   } catch (error) {
     showProblem(error);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -24,6 +25,11 @@ def many_lanes(serve: Serve) -> Iterator[Served]:
     yield serve(MANY_LANES)
 
 
+@pytest.fixture
+def waiting(serve: Serve) -> Iterator[Served]:
+    yield serve(SAMPLES / "waiting-app-ios27")
+
+
 def show(tab: Any, address: str, width: int, height: int) -> None:
     tab.set_viewport_size({"width": width, "height": height})
     opened(tab, address)
@@ -42,9 +48,8 @@ def test_a_laptop_s_window_shows_380_pixels_of_lanes(many_lanes: Served, tab: An
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_twenty_calls_are_in_sight_once_the_edge_is_clicked_twice(serve: Serve, tab: Any) -> None:
-    served = serve(SAMPLES / "waiting-app-ios27")
-    show(tab, served.address, 1440, 900)
+def test_twenty_calls_are_in_sight_once_the_edge_is_clicked_twice(waiting: Served, tab: Any) -> None:
+    show(tab, waiting.address, 1440, 900)
     tab.get_by_role("tab", name="Calls").click()
     rows = tab.locator("#windows-live tbody tr")
     rows.first.wait_for()
@@ -64,10 +69,25 @@ def test_a_small_window_shows_six_lanes(fallback: Served, tab: Any) -> None:
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_the_first_lane_of_a_phone_begins_in_the_upper_third(fallback: Served, tab: Any) -> None:
+def test_a_phone_shows_the_whole_headline_and_the_first_lane_in_the_upper_third(
+    fallback: Served, tab: Any
+) -> None:
     show(tab, fallback.address, 390, 844)
     assert tab.locator(".timeline-labels .lane").first.bounding_box()["y"] < 300
+    assert tab.locator("#verdict p").first.evaluate("text => text.scrollHeight <= text.clientHeight")
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("width", [900, 1024, 1200, 1440, 1600, 1920, 2560])
+def test_nothing_of_the_bar_lies_over_another_part_of_it(waiting: Served, tab: Any, width: int) -> None:
+    show(tab, waiting.address, width, 900)
+    parts = tab.locator(".workbench header > *:visible, .site a:visible, .site .brand:visible")
+    boxes = sorted(
+        parts.evaluate_all("parts => parts.map(part => part.getBoundingClientRect().toJSON())"),
+        key=lambda box: box["left"],
+    )
+    assert len(boxes) >= 5
+    assert all(left["right"] <= right["left"] for left, right in pairwise(boxes))
 
 
 def test_the_timeline_is_no_higher_than_its_lanes(fallback: Served, tab: Any) -> None:
@@ -108,3 +128,12 @@ def test_the_headline_stands_once_and_unfolds(fallback: Served, tab: Any) -> Non
     assert height_of(tab, "#headline") > 40
     tab.get_by_role("button", name="Fold the headline").click()
     assert height_of(tab, "#headline") < 30
+
+
+def test_a_phone_shows_five_recordings_of_the_library(fallback: Served, tab: Any) -> None:
+    tab.set_viewport_size({"width": 390, "height": 844})
+    opened(tab, fallback.base, "#library tbody tr")
+    row = tab.locator("#library tbody tr")
+    assert row.bounding_box()["height"] < 844 / 5
+    assert row.locator("a").bounding_box()["y"] < row.locator(".state").bounding_box()["y"]
+    assert tab.evaluate("document.documentElement.scrollWidth") == 390

@@ -192,6 +192,43 @@ def test_a_zip_of_exports_without_anything_to_analyze_opens_with_its_tables(
     count(tab, "3 rows")
 
 
+HANG = (
+    '<start-time id="1" fmt="00:00.597">597113458</start-time><duration id="2" fmt="2.08 s">2075111540</duration>'
+    '<hang-type id="3" fmt="Severe Hang">Severe Hang</hang-type>'
+)
+CALL = '<start-time id="1" fmt="00:00.100">100000000</start-time><duration id="2" fmt="3 s">3000000000</duration>'
+TIMED = [("start", "start-time"), ("duration", "duration")]
+
+
+def test_tables_are_drawn_unasked_where_the_timeline_would_be_empty(
+    serve: Serve, tab: Any, tmp_path: Path
+) -> None:
+    hangs = one_table("potential-hangs", [*TIMED, ("hang-type", "hang-type")], HANG)
+    with zipfile.ZipFile(tmp_path / "hangs.zip", "w") as archive:
+        archive.writestr("export/fs-syscall.xml", one_table("fs-syscall", TIMED, CALL))
+        archive.writestr("export/hangs.xml", hangs)
+        archive.writestr("export/other.xml", one_table("other-table", TIMED, CALL))
+    opened(tab, serve(tmp_path / "hangs.zip").address)
+    for name in ("potential-hangs", "fs-syscall"):
+        tab.locator(".timeline-labels .lane:has(.remove)", has_text=name).wait_for(timeout=30_000)
+    assert lanes(tab) == ["potential-hangs", "fs-syscall"]
+    assert tab.locator(".nothing-drawn:visible").count() == 0
+    pictures(tab, "default-lanes")
+    # A lane that is removed is not drawn again by itself.
+    for name in ("fs-syscall", "potential-hangs"):
+        tab.get_by_role("button", name=f"Remove {name}").click()
+    tab.locator(".nothing-drawn").wait_for()
+
+
+def test_a_table_of_no_known_meaning_is_drawn_where_there_is_no_other(
+    serve: Serve, tab: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "other.xml").write_text(one_table("other-table", TIMED, CALL))
+    opened(tab, serve(tmp_path / "other.xml").address)
+    tab.locator(".timeline-labels .lane:has(.remove)", has_text="other-table").wait_for(timeout=30_000)
+    assert lanes(tab) == ["other-table"]
+
+
 def test_twenty_thousand_tables_are_a_list_in_which_one_is_found(fallback: Served, tab: Any) -> None:
     tables = [
         {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
+import numpy as np
 from budget_support import Piece, pieces_of
 
 from stories.model import CORE_ML_TABLE, ENGINES, TABLE_OF, Call, Engine, Sample, Story
@@ -13,6 +14,11 @@ from stories.truth import is_owner_clear
 from tracekit.analysis.budget.parts import BudgetPart
 
 _Spans = list[tuple[int, int]]
+_ENGINE_OF: dict[BudgetPart, Engine] = {
+    BudgetPart.ANE: "ANE",
+    BudgetPart.GPU: "GPU",
+    BudgetPart.CPU: "CPU",
+}
 
 
 def budgets_are_whole(case: Case) -> Iterator[Violation]:
@@ -51,6 +57,33 @@ def budgets_are_true(case: Case) -> Iterator[Violation]:
                 yield Violation(f"budget-{piece.part}-not-in-truth", f"{claim.text()}: {piece}")
 
 
+def rows_name_what_differs(case: Case) -> Iterator[Violation]:
+    """The part that a row names differs so in truth, and no engine's work that a table shows differs by more."""
+    differences = case.analysis.differences
+    for row in np.flatnonzero(differences.main_parts >= 0).tolist():
+        calls = [*case.meant[row], *case.meant[differences.typical[row]]]
+        if len(calls) != 2 or not all(map(case.story.is_listed, calls)):
+            continue
+        truths = [_Truth(case.story, [call]) for call in calls]
+        if not all(truth.is_clear for truth in truths):
+            continue
+        part, stated_ns = differences.parts[differences.main_parts[row]], int(differences.main_ns[row])
+        grown_ns = {engine: truths[0].work_ns(engine) - truths[1].work_ns(engine) for engine in ENGINES}
+        # Samples show the edges of work up to a period; contested work may be any of them.
+        contested_ns = case.analysis.budget.sums.sum_part(BudgetPart.CONTESTED)
+        tolerance_ns = 2 * case.story.period_ns + int(contested_ns[[row, differences.typical[row]]].sum())
+        sign = int(differences.is_longer[row]) - int(differences.is_shorter[row])
+        differs = _ENGINE_OF.get(part) and abs(grown_ns[_ENGINE_OF[part]] - stated_ns) > tolerance_ns
+        exceeds = any(
+            sign * grown_ns[engine] > 2 * abs(stated_ns) + tolerance_ns
+            for engine in ENGINES
+            if case.story.has(TABLE_OF.get(engine, CORE_ML_TABLE))
+        )
+        if differs or exceeds:
+            text = f"{case.claims[row].text()}: {part} {stated_ns}, in truth {grown_ns}"
+            yield Violation("row-not-in-truth", text)
+
+
 class _Truth:
     """What really happened while a call was under way; the claim may be about any of ``calls``."""
 
@@ -71,7 +104,7 @@ class _Truth:
                 return _covered_ns(piece, _work_of(strangers)) == length_ns
             case BudgetPart.OTHER_CALL:
                 others = [call for call in self._story.calls if call not in self._calls]
-                return not self._is_clear or _covered_ns(piece, _work_of(others)) == length_ns
+                return not self.is_clear or _covered_ns(piece, _work_of(others)) == length_ns
             case BudgetPart.HAND_OVER:
                 # Where samples alone show the CPU's work, its edges are known up to a period.
                 return _covered_ns(piece, self._measured_work()) <= self._story.period_ns
@@ -83,12 +116,22 @@ class _Truth:
         return True
 
     def _is_work_of_call(self, engine: Engine, piece: Piece) -> bool:
-        if not self._is_clear:
+        if not self.is_clear:
             return True
         return _covered_ns(piece, _work_of(self._calls, engine)) == piece.end_ns - piece.start_ns
 
+    def work_ns(self, engine: Engine) -> int:
+        """Return how long an engine worked for the calls, and none of those before it in a budget."""
+        rank = ENGINES.index(engine)
+        spans = [_work_of(self._calls, before) for before in ENGINES[: rank + 1]]
+        with_it, without_it = (
+            sum(_covered_ns(call, [span for of_engine in some for span in of_engine]) for call in self._calls)
+            for some in (spans, spans[:-1])
+        )
+        return with_it - without_it
+
     @cached_property
-    def _is_clear(self) -> bool:
+    def is_clear(self) -> bool:
         """Whether the rows of the call can be nobody else's, and it has none of others."""
         return all(
             is_owner_clear(self._story, call, engine) for call in self._calls for engine in call.engines
@@ -127,7 +170,7 @@ def _work_of(calls: Iterable[Call], engine: Engine | None = None) -> _Spans:
     ]
 
 
-def _covered_ns(piece: Piece, spans: _Spans) -> int:
+def _covered_ns(piece: Piece | Call, spans: _Spans) -> int:
     """Return how much of a piece the union of spans covers."""
     total, reached = 0, piece.start_ns
     for start_ns, end_ns in sorted(spans):
@@ -136,4 +179,4 @@ def _covered_ns(piece: Piece, spans: _Spans) -> int:
     return total
 
 
-ABOUT_BUDGETS: tuple[Property, ...] = (budgets_are_whole, budgets_are_true)
+ABOUT_BUDGETS: tuple[Property, ...] = (budgets_are_whole, budgets_are_true, rows_name_what_differs)

@@ -57,6 +57,7 @@ KINDS = {
     "budget-hand_over-not-in-truth": "a budget has a hand-over while an engine worked for the call",
     "budget-other_threads-not-in-truth": "a budget has other threads alone while the calling thread ran",
     "budget-idle-not-in-truth": "a budget has idle time while an engine or a thread of the app worked",
+    "row-not-in-truth": "the part that a call's row names did not differ so, or an engine's work differed by more",
     "changed-by-process": "another process changes the numbers of a model",
     "changed-by-model": "another model of the same app changes the numbers of a model",
     "changed-by-threads": "the numbers of threads change the numbers of a model",

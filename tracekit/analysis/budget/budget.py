@@ -59,6 +59,15 @@ class BudgetSums:
         columns = np.flatnonzero(self.duration_ns.any(axis=0)).tolist()
         return tuple(dict.fromkeys(self.kinds[column].part for column in columns))
 
+    @cached_property
+    def basis_ranks(self) -> IntArray:
+        """The rank of the worst basis of each of ``parts``: 0 is the best, measured time."""
+        bases = [*Basis, None]
+        ranks = [
+            max(bases.index(kind.basis) for kind in self.kinds if kind.part is part) for part in self.parts
+        ]
+        return np.array(ranks, np.int64)
+
     def sum_part(self, part: BudgetPart) -> IntArray:
         """Return the time of a part in each call, by whatever basis."""
         columns = [column for column, kind in enumerate(self.kinds) if kind.part is part]

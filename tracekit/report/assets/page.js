@@ -224,7 +224,7 @@ function timedParts(section, view, store, choose) {
 
 function selectionText(source, { range, lanes, total }, samples) {
   const { view } = source;
-  const parts = [`${formatCount(samples)} of ${formatCount(total)} samples`];
+  const parts = [total > 0 ? `${formatCount(samples)} of ${formatCount(total)} samples` : "no samples"];
   if (range) {
     const length = range.to - range.from;
     parts.push(`${formatTime(range.from, length / 100)} – ${formatTime(range.to, length / 100)} (${formatDuration(length)})`);

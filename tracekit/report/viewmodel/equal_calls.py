@@ -24,9 +24,10 @@ def fold_equal_calls(analysis: Analysis) -> IntArray:
     model = wording.call_names(analysis).group
     verdicts = analysis.verdicts.block()
     reasons = pd.factorize(wording.verdict_reasons(verdicts).to_pandas())[0]
-    differs = analysis.differences.main_parts >= 0
     copies = analysis.window_rows["copy"].to_numpy()
-    kind = group_codes(np.array(verdicts.names, object), reasons, copies, np.where(differs, rows, -1))
+    kind = group_codes(
+        np.array(verdicts.names, object), reasons, copies, np.where(analysis.differences.is_notable, rows, -1)
+    )
     order = np.argsort(model, kind="stable")
     begins = np.append(True, (np.diff(model[order]) != 0) | (np.diff(kind[order]) != 0))
     first = np.empty(count, np.int64)

@@ -108,7 +108,8 @@ def build_part_document(kind: BudgetKind) -> dict[str, str | None]:
 def explain_differences(analysis: Analysis, start: int, stop: int) -> list[str | None]:
     """Return ``+6.80 ms other process on engine`` for each call from ``start`` up to ``stop``.
 
-    It is the part that explains most of the difference; None for a call that differs as most do.
+    It is the part that explains most of the difference, or the whole difference where none is known to; None
+    for a call that differs as most do.
     """
     return _describe_main_parts(analysis, start, stop, lambda words: words.name)
 
@@ -123,10 +124,11 @@ def _describe_main_parts(
 ) -> list[str | None]:
     differences = analysis.differences
     texts: list[str | None] = [None] * (stop - start)
-    for row in np.flatnonzero(differences.main_parts[start:stop] >= 0).tolist():
-        position = int(differences.main_parts[start + row])
-        amount = format_difference(int(differences.part_ns[start + row, position]))
-        texts[row] = f"{amount} {describe(PART_WORDS[differences.parts[position]])}"
+    for row in (start + np.flatnonzero(differences.is_notable[start:stop])).tolist():
+        position = int(differences.main_parts[row])
+        part = differences.parts[position] if position >= 0 else BudgetPart.UNKNOWN
+        amount_ns = differences.main_ns[row] if position >= 0 else differences.length_ns[row]
+        texts[row - start] = f"{format_difference(int(amount_ns))} {describe(PART_WORDS[part])}"
     return texts
 
 

@@ -2,20 +2,16 @@
 import { fitCanvas, make } from "../shared/dom.js";
 import { drawAxis } from "../timeline/draw.js";
 import { listenToGestures } from "../timeline/gestures.js";
-import { joinedView } from "./joined.js";
+import { depthOfBoxes, layoutLane } from "./lane_stacks.js";
 import { pannedView, zoomedView } from "../timeline/keys.js";
 import { cleanText, formatCount, formatDuration, formatTime } from "../shared/numbers.js";
 import { panRange } from "../shared/scale.js";
 import { boxName, drawStackChart, ROW_HEIGHT } from "./stack_chart_draw.js";
-import { boxOfTime, layoutStacks, nodeIn, sampleAtTime } from "./stack_chart_layout.js";
-import { PER_COLUMN } from "../data/stack_rows.js";
+import { boxOfTime, nodeIn, sampleAtTime } from "./stack_chart_layout.js";
 import { oncePerFrame } from "../shared/store.js";
-import { transformedTree } from "./transform_tree.js";
 
 const MOST_LANES = 3;
 const CHART_AXIS_HEIGHT = 20;
-/** Samples of one stack at most so many periods apart are drawn as one box: the system does not sample like a clock. */
-const GAP_PERIODS = 1.6;
 const SUMMED_UP = "The samples of this page are summed up, so their order is not known. The dashboard has it, and a report made with --full.";
 
 /** `page` = { palette(), tooltip, announce(text) }. Shown instead of `others` while the state says so. */
@@ -115,27 +111,20 @@ function createLane(lane, source, store, page, showText) {
   function draw(width) {
     const shown = store.state.view;
     const columns = Math.max(1, Math.round(width * (window.devicePixelRatio || 1)));
-    const answer = source.stacksIn(lane, shown.from, shown.to, columns);
-    canvas.hidden = !answer;
-    if (!answer) return source.hasSamples() ? SUMMED_UP : "";
-    const stacks = store.state.joined ? joinedView(answer.view) : answer.view;
-    const tree = transformedTree(stacks, store.state.transforms);
-    const isThinned = answer.inRange > PER_COLUMN * columns;
-    const columnNs = isThinned ? (shown.to - shown.from) / columns : 0;
-    const gap = Math.max(GAP_PERIODS * (view.period_ns || 0) - usualLength(answer.lengths), 1);
-    const boxes = layoutStacks(tree, stacks.samples, answer.rows, answer.lengths, { gap, columnNs, from: shown.from });
-    let depth = 1;
-    for (const box of boxes) depth = Math.max(depth, box.depth + 1);
-    const height = depth * ROW_HEIGHT;
-    drawn = { boxes, samples: stacks.samples, rows: answer.rows, tree, width };
+    const layout = layoutLane(source, lane, store.state, columns);
+    canvas.hidden = !layout;
+    if (!layout) return source.hasSamples() ? SUMMED_UP : "";
+    const { boxes, tree, inRange } = layout;
+    const height = depthOfBoxes(boxes) * ROW_HEIGHT;
+    drawn = { ...layout, width };
     const { context } = fitCanvas(canvas, width, height);
     const { cursor } = store.state;
     const look = { tree, strings: view.strings, engines: view.engines, matches: null };
     drawStackChart(boxes, { context, width, height, view: shown, palette: page.palette(), cursor: cursor?.lane === lane ? cursor.time : null, ...look });
-    const count = `${formatCount(answer.inRange)} samples`;
+    const count = `${formatCount(inRange)} samples`;
     canvas.setAttribute("aria-label", `Stacks of ${name} in order of time, ${count}. Arrow keys choose a sample, w and s zoom, a and d pan.`);
-    if (answer.inRange === 0) return `${name}: no samples in the visible time.`;
-    return isThinned ? `${name}: ${count}, more than pixels; each pixel shows one of those of the engine that has most.` : "";
+    if (inRange === 0) return `${name}: no samples in the visible time.`;
+    return layout.isThinned ? `${name}: ${count}, more than pixels; each pixel shows one of those of the engine that has most.` : "";
   }
 
   const timeAt = (x) => store.state.view.from + (x / drawn.width) * (store.state.view.to - store.state.view.from);
@@ -201,8 +190,4 @@ function createLane(lane, source, store, page, showText) {
     keys[event.key]();
   });
   return { lane, element, draw };
-}
-
-function usualLength(lengths) {
-  return lengths.length > 0 ? lengths[Math.floor(lengths.length / 2)] : 0;
 }

@@ -112,7 +112,7 @@ function describeSignpost({ source, row, time, y, pixelNs }) {
   return { lines: [name, formatDuration(index.end[position] - index.start[position])], range, chosen };
 }
 
-function describeThread({ source, row, time, pixelNs }) {
+export function describeThread({ source, row, time, pixelNs }) {
   const from = Math.max(0, time - pixelNs / 2);
   const occupied = source.occupancy(row.index, from, from + pixelNs, 1);
   if (!occupied) return null;

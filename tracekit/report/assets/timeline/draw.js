@@ -55,7 +55,7 @@ function drawGroup({ context, width, palette }, row) {
  * A thread's occupancy, painted pixel by pixel. Samples outside of the filter or of the selected threads are faint: all
  * samples are painted in faint colours first, then those that match are painted over them in full colours.
  */
-function drawThread(frame, row) {
+export function drawThread(frame, row) {
   const { context, ratio, source, view, width, palette, mask, lanes } = frame;
   const columns = Math.max(1, Math.round(width * ratio));
   const lines = Math.max(1, Math.round((row.height - 4) * ratio));

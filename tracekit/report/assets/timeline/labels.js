@@ -154,7 +154,7 @@ const LABELS = {
     const button = make("button", { type: "button", className: "name thread", onclick: toggle });
     button.title = [row.label, row.process, row.detail].filter(Boolean).join("\n");
     button.append(...shownName(row), comma(), make("small", {}, row.detail));
-    return make("div", { className: `label lane${row.isQuiet ? " quiet" : ""}` }, button, pinButton(row, store));
+    return make("div", { className: `label lane${row.isQuiet ? " quiet" : ""}` }, button, stacksButton(row, store), pinButton(row, store));
   },
   more(row, store) {
     const toggle = () => store.set({ allThreads: !store.state.allThreads });
@@ -192,6 +192,16 @@ function foldButton(row, store) {
   const text = row.folded ? `+${formatCount(row.folded)} ${row.folded === 1 ? "row" : "rows"}` : `fewer rows${left}`;
   const button = make("button", { type: "button", className: "fold", "aria-expanded": row.isUnfolded }, text);
   button.setAttribute("aria-label", `${row.label}: ${row.folded ? `show ${formatCount(row.folded)} more rows` : text}`);
+  button.addEventListener("click", () => store.set({ unfolded: toggled(store.state.unfolded, row.id) }));
+  return button;
+}
+
+/** Shows a thread's stacks below its lane, or hides them; where their order is not known, nothing. */
+function stacksButton(row, store) {
+  if (!row.hasStacks) return null;
+  const button = make("button", { type: "button", className: "pin show-stacks", title: "Stacks of this thread over time" }, row.isUnfolded ? "▾" : "▸");
+  button.setAttribute("aria-expanded", String(row.isUnfolded));
+  button.setAttribute("aria-label", `Stacks of ${row.label}`);
   button.addEventListener("click", () => store.set({ unfolded: toggled(store.state.unfolded, row.id) }));
   return button;
 }

@@ -31,7 +31,7 @@ export function overviewPlanes(source, columns) {
 
 /** What the strip shows, in words. */
 export function overviewContent({ view }) {
-  if (view.lanes.length === 0) return view.spans.length + view.signposts.length > 0 ? "measured intervals" : "";
+  if (view.lanes.length === 0) return view.spans.length + view.signposts.length > 0 ? "measured intervals" : "no samples, no intervals";
   const isServing = view.lanes.some(({ engines }) => engines.some((engine) => !isIdleKind(view.engines[engine])));
   return isServing ? "samples of machine learning, all threads" : "samples of all threads";
 }

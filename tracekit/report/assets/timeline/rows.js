@@ -2,6 +2,7 @@
 import { callLanes } from "../data/call_lanes.js";
 import { servingLanes } from "./arrows.js";
 import { laneId, orderedLanes, viewLanes } from "./lanes.js";
+import { depthOfLane } from "../stacks/lane_stacks.js";
 import { cleanText, countOf, formatCount } from "../shared/numbers.js";
 
 export const MOST_THREADS = 12;
@@ -15,6 +16,9 @@ export const ROWS_PADDING_PX = 3;
 /** A thread with less than this part of the work of the busiest one gets a low lane. */
 const LITTLE_WORK = 0.02;
 
+/** Below a thread's lane: deeper frames are in the time-ordered chart only. */
+const MOST_STACK_ROWS = 60;
+const STACK_ROW_PX = 18; // as in stacks/stack_chart_draw.js
 const HEIGHTS = { notes: 24, group: 22, span: 22, signposts: 20, thread: 32, quiet: 22, more: 24, none: 32, track: 34 };
 const LINES = { windows: 18, span: 18, signposts: 16 };
 const GROUPS = { windows: "Calls", measured: "Measured", threads: "Threads", signposts: "Signposts", tracks: "Tracks", tables: "Tables" };
@@ -25,7 +29,7 @@ const GROUPS = { windows: "Calls", measured: "Measured", threads: "Threads", sig
  */
 export function timelineRows(source, chosen = {}) {
   const { closed = [], allThreads = false, pinned = [], order = [], shownLanes = "", cursor = null, unfolded = [], notes = [] } = chosen;
-  const lanes = laneRows(source, unfolded);
+  const lanes = laneRows(source, unfolded, chosen);
   const searchText = shownLanes.trim().toLowerCase();
   const cursorLane = cursor && laneId("thread", cursor.lane);
   const isMatch = ({ id, words }) => id === cursorLane || words.toLowerCase().includes(searchText);
@@ -60,7 +64,7 @@ export function timelineRows(source, chosen = {}) {
 }
 
 /** All lanes by id; `words` is the text that the search looks in. */
-function laneRows(source, unfolded) {
+function laneRows(source, unfolded, state) {
   const { view } = source;
   const text = (index) => cleanText(view.strings[index] ?? "");
   const lanes = new Map();
@@ -77,12 +81,22 @@ function laneRows(source, unfolded) {
     const samples = countOf(lane.samples, "sample");
     const detail = process ? samples : `${samples} · ${cleanText(text(lane.process), 60)}`;
     const isQuiet = lane.weight < LITTLE_WORK * heaviest;
-    add("thread", index, text(lane.label), { process: text(lane.process), detail, ...(isQuiet && { isQuiet, height: HEIGHTS.quiet }) });
+    const stacks = stacksBelow(source, index, unfolded, state);
+    const height = (isQuiet ? HEIGHTS.quiet : HEIGHTS.thread) + stacks.stacksPx;
+    add("thread", index, text(lane.label), { process: text(lane.process), detail, isQuiet, height, ...stacks });
   });
   view.signposts.forEach((lane, index) => addPacked("signposts", index, text(lane.label)));
   view.tracks.forEach((track, index) => add("track", index, text(track.name), { unit: text(track.unit) }));
   view.drawn?.forEach((lane, index) => add("table", index, lane.label, lane)); // which draws and describes itself
   return lanes;
+}
+
+/** Whether a thread's lane can show its stacks, and the height that they take. */
+function stacksBelow(source, index, unfolded, state) {
+  const hasStacks = Boolean(source.stacksIn?.(index, 0, 1, 1)); // which need the order of samples
+  const isUnfolded = hasStacks && unfolded.includes(laneId("thread", index));
+  const depth = isUnfolded ? depthOfLane(source, index, { transforms: "", ...state }) : 0;
+  return { hasStacks, isUnfolded, stacksPx: Math.min(depth, MOST_STACK_ROWS) * STACK_ROW_PX };
 }
 
 function nameOfCalls({ name, models }, text) {

@@ -14,6 +14,7 @@ import { createPeek } from "./peek.js";
 import { rowAt, scrolledRows, timelineRows } from "./rows.js";
 import { panRange } from "../shared/scale.js";
 import { oncePerFrame } from "../shared/store.js";
+import { withStacks } from "./thread_stacks.js";
 import { timelineActions } from "./timeline_actions.js";
 
 const AXIS_HEIGHT = 22;
@@ -64,7 +65,8 @@ export function createTimeline(container, source, store, page) {
   }
 
   function arrange() {
-    layout = timelineRows(source, store.state);
+    const { rows, height: rowsHeight } = timelineRows(source, store.state);
+    layout = { rows: rows.map((row) => withStacks(row, source, store)), height: rowsHeight };
     namesWidth.apply();
     labels.show(layout.rows, labels.element.clientWidth);
     nothing.hidden = layout.rows.length > 0 || store.state.shownLanes !== "";
@@ -190,8 +192,8 @@ export function createTimeline(container, source, store, page) {
   store.on(["view", "lanes", "scale", "drawnData"], redraw);
   store.on(["chosen"], followChoice);
   store.on(["range", "chosen"], redrawSelection);
-  source.listen(redraw);
-  store.on(["closed", "allThreads", "pinned", "order", "shownLanes", "namesWidth", "unfolded", "notes", "drawnLanes"], arrange);
+  source.listen(oncePerFrame(arrange)); // with their samples, threads can show their stacks
+  store.on(["closed", "allThreads", "pinned", "order", "shownLanes", "namesWidth", "unfolded", "notes", "drawnLanes", "joined", "transforms"], arrange);
   store.on(["cursor"], ({ cursor }) => {
     followChoice();
     if (cursor?.isSought) labels.reveal(laneId("thread", cursor.lane));
@@ -216,10 +218,10 @@ export function createTimeline(container, source, store, page) {
   };
 }
 
-/** Where a lane is drawn, null if it is not among the rows. */
+/** Where a lane is drawn, without the stacks below it; null if it is not among the rows. */
 function placeOf(rows, id, top) {
   const row = rows.find((candidate) => candidate.id === id);
-  return row ? { y: row.y - top, height: row.height } : null;
+  return row ? { y: row.y - top, height: row.height - (row.stacksPx ?? 0) } : null;
 }
 
 /** True for a click at the place of the one before, and soon after it. */

@@ -28,7 +28,9 @@ def _write_contention(finding: Finding[SharingNumbers]) -> Sentences:
             " models."
         )
     return Sentences(
-        f"The Neural Engine worked for {others} during {_write_share(finding)}.", _write_cost(finding), detail
+        f"The Neural Engine worked for {others} during {_write_share(finding)}.",
+        _write_cost(finding, _name_only_user(finding)),
+        detail,
     )
 
 
@@ -48,14 +50,18 @@ def _write_models_in_turn(finding: Finding[SharingNumbers]) -> Sentences:
     title = (
         f"{_name_model(finding)} and {_list_users(finding)} take turns on {engine} where their calls overlap."
     )
-    return Sentences(title, _write_cost(finding))
+    return Sentences(title, _write_cost(finding, _name_only_user(finding)))
 
 
-def _write_cost(finding: Finding[SharingNumbers]) -> str:
+def _name_only_user(finding: Finding[SharingNumbers]) -> str:
+    return _list_users(finding) if len(finding.numbers["users"]) == 1 else ""
+
+
+def _write_cost(finding: Finding[SharingNumbers], user: str = "") -> str:
+    """Return what the engine's work for ``user``, or for several others, costs these calls."""
     numbers = finding.numbers
-    others = format_duration(numbers["others_ns"])
     in_each = " in each" if numbers["shared"] > 1 else ""
-    work = f"the engine worked {others} for others{in_each}"
+    work = f"the engine worked {format_duration(numbers['others_ns'])} for {user or 'others'}{in_each}"
     with_others = format_duration(numbers["with_ns"])
     if numbers["without_ns"] is None:
         return f"Of {with_others}, {work}. No call is without, so the cost is unknown."

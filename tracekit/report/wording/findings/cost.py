@@ -20,6 +20,7 @@ from tracekit.text import format_duration, format_percent, plural
 
 _NO_LENGTHS = "the log has no lengths of calls"
 _NOT_LONGER = "these calls are not clearly longer than the others"
+_ONE_CALL = "one call alone shows no difference beyond chance"
 _WITHOUT_COST: Mapping[Kind[Any], str] = {
     **dict.fromkeys(placement.PLACEMENT_KINDS, _NOT_LONGER),
     NOT_ON_REQUESTED_ENGINE: "nothing shows how long these calls take as requested",
@@ -60,6 +61,8 @@ def write_cost(finding: Finding[Any], info: TraceInfo) -> str:
     """
     if not finding.lost_ns:
         reason = _WITHOUT_COST.get(finding.kind)
+        if reason == _NOT_LONGER and finding.windows.count == 1:
+            reason = _ONE_CALL
         return f"No cost in time is known: {reason}." if reason and finding.severity != "info" else ""
     calls = f" over {plural(finding.windows.count, 'call')}" if finding.windows.count else ""
     share = finding.lost_ns / info.duration_ns if info.duration_ns else 0.0
