@@ -1,0 +1,84 @@
+"""Core ML's ``analytics.mil``: the program with the backends that support each operation, and why others do not.
+
+Core ML writes one beside each program that it compiles, in the caches of the process: ``…e5rt.e5bundlecache/<build
+of the system>/<hash>/<hash>.bundle/<chip>.bundle/analytics.mil``. The form is not published.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tracekit.mlmodels.mil_text import read_program
+from tracekit.mlmodels.plans.costs import add_cost_shares, read_cost
+from tracekit.mlmodels.plans.devices import find_engine, find_engines
+from tracekit.mlmodels.plans.plan import Plan, PlanMessage, PlannedFunction, PlannedOperation
+from tracekit.mlmodels.plans.plan_file import PlanFile
+from tracekit.mlmodels.program import Constant, Operation
+
+FORM = "analytics.mil"
+
+_CACHE = "com.apple.e5rt.e5bundlecache"
+_BUILD = re.compile(r"\d{2}[A-Z]\d+[a-z]?")
+_CHIP = re.compile(r"([A-Z]\d+[A-Z]?)\.bundle")
+
+
+def recognises(file: PlanFile) -> bool:
+    """Return True for MIL text with backends."""
+    return file.head.startswith(b"program(") and (
+        b"SelectedBackend" in file.head or b"BackendSupport" in file.head
+    )
+
+
+def read(file: PlanFile) -> Plan:
+    """Read the plan. Raises ``DamagedModelError``."""
+    functions = tuple(
+        PlannedFunction(
+            function.name, add_cost_shares([_plan_operation(operation) for operation in function.operations])
+        )
+        for function in read_program(file.read_text())
+    )
+    chip, os_build = find_place(file.path)
+    return Plan(file.path, FORM, "Core ML", functions, chip=chip, os_build=os_build)
+
+
+def find_place(path: Path) -> tuple[str, str]:
+    """Return the chip and the build of the system that the path within Core ML's cache names."""
+    parts = path.absolute().parts
+    chip = next((match[1] for part in reversed(parts) if (match := _CHIP.fullmatch(part))), "")
+    after_cache = parts[parts.index(_CACHE) + 1 :] if _CACHE in parts else ()
+    return chip, next((part for part in after_cache[:1] if _BUILD.fullmatch(part)), "")
+
+
+def _plan_operation(operation: Operation) -> PlannedOperation:
+    attributes = operation.attributes
+    device = attributes.get("SelectedBackend")
+    device = device if isinstance(device, str) else ""
+    support = attributes.get("BackendSupport")
+    return PlannedOperation(
+        kind=operation.kind,
+        name=operation.name,
+        engine=find_engine(device),
+        device=device,
+        supported=find_engines(map(str, support)) if isinstance(support, tuple) else None,
+        estimated_ms={
+            backend: cost
+            for backend, value in _iter_pairs(attributes.get("EstimatedRuntime"))
+            if (cost := read_cost(value)) is not None
+        },
+        messages=tuple(
+            PlanMessage(str(text), backend)
+            for backend, text in _iter_pairs(attributes.get("ValidationMessage"))
+        ),
+        inputs=tuple(value for _, value in operation.inputs),
+        outputs=tuple(value.name for value in operation.outputs),
+        is_constant=operation.is_constant,
+    )
+
+
+def _iter_pairs(dictionary: Constant | None) -> Iterator[tuple[str, Constant]]:
+    """Yield the entries of a dictionary, which the text has as pairs."""
+    for pair in dictionary if isinstance(dictionary, tuple) else ():
+        if isinstance(pair, tuple) and len(pair) == 2:
+            yield str(pair[0]), pair[1]
