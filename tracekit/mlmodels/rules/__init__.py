@@ -1,0 +1,12 @@
+"""Rules about models, as data: what leaves the Neural Engine, or gives wrong numbers there, and who found it.
+
+``match_rules`` holds them against operations, ``match_message`` finds the rule of a plan's message.
+"""
+
+from __future__ import annotations
+
+from tracekit.mlmodels.rules.match import RuleMatch, match_message, match_rules
+from tracekit.mlmodels.rules.rule import Claim, Rule
+from tracekit.mlmodels.rules.rules_file import load_rules
+
+__all__ = ["Claim", "Rule", "RuleMatch", "load_rules", "match_message", "match_rules"]

@@ -1,0 +1,145 @@
+"""Rules against a function: which rules match which operations, and why; and a plan's message → its rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+
+from tracekit.mlmodels.program import Function, MLModel
+from tracekit.mlmodels.rules.graph import Graph
+from tracekit.mlmodels.rules.rule import Claim, Route, Rule
+from tracekit.mlmodels.rules.rules_file import load_rules
+from tracekit.mlmodels.rules.target import Target, make_target
+
+CORE_AI_FORM = "Core AI program"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleMatch:
+    """A rule that an operation matches: the claims that hold, and what matched in words.
+
+    ``upstream`` is the position of the operation at the start of a chain of the same rule, whose result
+    reaches this one through operations that match it, too; None for the start itself.
+    """
+
+    rule: Rule
+    claims: tuple[Claim, ...]
+    evidence: str
+    upstream: int | None = None
+
+
+def match_rules(
+    model: MLModel | Function, *, chip: str = "", os: str = "", route: Route | None = None, form: str = ""
+) -> dict[int, tuple[RuleMatch, ...]]:
+    """Return the rules that operations match, by their position in ``Function.operations``.
+
+    Of a model, its function ``main`` is matched, or else the first one. ``route`` is by default the one by
+    which models of this form run; rules of another route never match. ``form`` is that of a function's model:
+    ``ML Program`` unless given. Raises ``UsageError`` for a chip or a system that is none.
+    """
+    function: Function | None
+    if isinstance(model, MLModel):
+        form = model.form
+        functions = list(model.iter_functions())
+        function = next((item for item in functions if item.name == "main"), next(iter(functions), None))
+    else:
+        function = model
+    if function is None:
+        return {}
+    form = form or "ML Program"
+    return match_operations(Graph(function), form, route or find_route(form), make_target(chip, os))
+
+
+def find_route(form: str) -> Route:
+    """Return the route by which models of a form run."""
+    return "Core AI" if form == CORE_AI_FORM else "Core ML"
+
+
+def match_operations(
+    graph: Graph, form: str, route: Route, target: Target
+) -> dict[int, tuple[RuleMatch, ...]]:
+    """Return the rules about operations that match, by position."""
+    by_kind = _index_claims(route, form)
+    matches: dict[int, tuple[RuleMatch, ...]] = {}
+    for position, operation in enumerate(graph.operations):
+        if operation.is_constant or operation.is_part:
+            continue
+        found = _match_operation(graph, position, by_kind, target)
+        if found:
+            matches[position] = found
+    return _link_chains(graph, matches)
+
+
+def _match_operation(
+    graph: Graph, position: int, by_kind: Mapping[str, list[tuple[Rule, Claim]]], target: Target
+) -> tuple[RuleMatch, ...]:
+    matches: dict[str, RuleMatch] = {}
+    for rule, claim in (*by_kind.get(graph.kinds[position], ()), *by_kind.get("", ())):
+        if not target.fits(claim):
+            continue
+        evidence = check_conditions(graph, position, claim)
+        if evidence is None:
+            continue
+        earlier = matches.get(rule.id)
+        claims = (*earlier.claims, claim) if earlier else (claim,)
+        matches[rule.id] = RuleMatch(rule, claims, earlier.evidence if earlier else evidence)
+    return tuple(matches.values())
+
+
+def check_conditions(graph: Graph, position: int, claim: Claim) -> str | None:
+    """Return what matched all conditions of a claim, or None."""
+    parts = []
+    for condition in claim.conditions:
+        part = condition(graph, position)
+        if part is None:
+            return None
+        parts.append(part)
+    return ", ".join(dict.fromkeys(filter(None, parts)))
+
+
+@cache
+def _index_claims(route: Route, form: str) -> dict[str, list[tuple[Rule, Claim]]]:
+    """Return the claims about operations by kind; those about any kind under the empty text."""
+    index: dict[str, list[tuple[Rule, Claim]]] = {}
+    for rule, claim in iter_claims(route, form):
+        if claim.subject == "operation":
+            for kind in claim.kinds or ("",):
+                index.setdefault(kind, []).append((rule, claim))
+    return index
+
+
+def iter_claims(route: Route, form: str) -> Iterator[tuple[Rule, Claim]]:
+    """Iterate over the claims of a route that are checked in models of a form."""
+    for rule in load_rules():
+        for claim in rule.claims:
+            if claim.is_checked and claim.route == route and (not claim.forms or form in claim.forms):
+                yield rule, claim
+
+
+def _link_chains(
+    graph: Graph, matches: Mapping[int, tuple[RuleMatch, ...]]
+) -> dict[int, tuple[RuleMatch, ...]]:
+    """Return the matches with the starts of their chains: that of the first input of the same rule."""
+    starts: dict[tuple[int, str], int] = {}
+    linked: dict[int, tuple[RuleMatch, ...]] = {}
+    for position, found in matches.items():
+        producers = [graph.find_producer(name) for _, name in graph.operations[position].inputs]
+        for match in found:
+            earlier = (starts.get((producer, match.rule.id)) for producer in producers)
+            starts[position, match.rule.id] = next((s for s in earlier if s is not None), position)
+        linked[position] = tuple(
+            replace(match, upstream=start)
+            if (start := starts[position, match.rule.id]) != position
+            else match
+            for match in found
+        )
+    return linked
+
+
+def match_message(text: str) -> str | None:
+    """Return the id of the rule that a runtime's message gives as its reason, or None."""
+    for rule in load_rules():
+        if any(pattern.search(text) for pattern in rule.patterns):
+            return rule.id
+    return None

@@ -1,0 +1,99 @@
+"""The files of rules in ``data``: TOML → ``Rule``, checked as a whole."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn, get_args
+
+from tracekit.errors import InputError
+from tracekit.mlmodels.rules.predicates import PREDICATES, Predicate
+from tracekit.mlmodels.rules.rule import Claim, Effect, Grade, Route, Rule, RuleExample, Subject
+
+FILES = ("data_types", "shapes", "operators", "convolution", "weights", "settings")
+"""The files of ``data`` without their extension, in the order in which rules are listed."""
+
+_DATA = Path(__file__).with_name("data")
+_VALUES: dict[str, tuple[str, ...]] = {
+    "route": get_args(Route),
+    "effect": get_args(Effect),
+    "grades": get_args(Grade),
+    "subject": get_args(Subject),
+}
+
+
+@cache
+def load_rules() -> tuple[Rule, ...]:
+    """Return the rules about models."""
+    return tuple(rule for name in FILES for rule in read_rules_file(_DATA / f"{name}.toml"))
+
+
+def read_rules_file(path: Path) -> list[Rule]:
+    """Read a file of rules. Raises ``InputError`` with the rule and the mistake."""
+    try:
+        document = tomllib.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise InputError(str(path), f"is not valid TOML: {error}.") from error
+    return [
+        _Reader(path, str(entry.get("id", "without an id"))).read_rule(entry) for entry in document["rule"]
+    ]
+
+
+class _Reader:
+    """Turns the tables of one rule into its data; keys and values that mean nothing are mistakes."""
+
+    def __init__(self, path: Path, rule: str) -> None:
+        self._path = path
+        self._rule = rule
+
+    def fail(self, problem: str) -> NoReturn:
+        raise InputError(str(self._path), f"rule {self._rule}: {problem}.")
+
+    def read_rule(self, entry: Mapping[str, Any]) -> Rule:
+        values = dict(entry)
+        claims = tuple(self._read_claim(claim) for claim in values.pop("claim", ()))
+        examples = tuple(self._build(RuleExample, example) for example in values.pop("example", ()))
+        rule: Rule = self._build(Rule, {**values, "claims": claims, "examples": examples})
+        is_checked = any(claim.is_checked for claim in claims)
+        if is_checked == bool(rule.unchecked):
+            self.fail("needs either a claim that is checked or a reason in 'unchecked'")
+        return rule
+
+    def _read_claim(self, entry: Mapping[str, Any]) -> Claim:
+        for key, allowed in _VALUES.items():
+            given = entry.get(key, ())
+            for value in [given] if isinstance(given, str) else given:
+                if value not in allowed:
+                    self.fail(f"{value!r} is no {key}: {', '.join(allowed)}")
+        conditions = tuple(self._read_condition(condition) for condition in entry.get("conditions", ()))
+        claim: Claim = self._build(Claim, {**entry, "conditions": conditions})
+        is_open = not claim.kinds and not claim.conditions and claim.subject != "setting"
+        if claim.is_checked and is_open:
+            self.fail("has a claim about everything: it needs kinds or conditions")
+        return claim
+
+    def _read_condition(self, entry: Mapping[str, Any]) -> Predicate:
+        values = dict(entry)
+        predicate = PREDICATES.get(str(values.pop("test", "")))
+        if predicate is None:
+            self.fail(f"has a condition whose 'test' is none of {', '.join(PREDICATES)}")
+        built: Predicate = self._build(predicate, values)
+        return built
+
+    def _build(self, kind: Callable[..., Any], values: Mapping[str, Any]) -> Any:
+        declared = {item.name: item for item in fields(kind)}  # type: ignore[arg-type]
+        if unknown := [key for key in values if key not in declared]:
+            self.fail(f"has the unknown key {unknown[0]!r}")
+        for name, item in declared.items():
+            if item.default is MISSING and item.default_factory is MISSING and name not in values:
+                self.fail(f"lacks {name!r}")
+        return kind(**{key: _freeze(value) for key, value in values.items()})
+
+
+def _freeze(value: Any) -> Any:
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return tuple(_freeze(item) for item in value)
+    return value
