@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -16,34 +16,22 @@ from tracekit.analysis.model_join.given_files import (
     read_given_models,
     read_given_plans,
 )
-from tracekit.analysis.model_join.joined_model import (
-    Agreement,
-    JoinedModel,
-    JoinedOperation,
-    JoinedSegment,
-    JoinLimit,
-)
-from tracekit.analysis.model_join.observed_segments import Observation, observe_segments
-from tracekit.analysis.model_join.operation_names import (
-    LAYOUT_KINDS,
-    compare_kinds,
-    index_by_name,
-    list_names,
-    spell_kind,
-)
+from tracekit.analysis.model_join.joined_model import JoinedModel, JoinedOperation, JoinedSegment, JoinLimit
+from tracekit.analysis.model_join.joined_program import JoinedProgram, build_program
+from tracekit.analysis.model_join.observed_segments import observe_segments
+from tracekit.analysis.model_join.operation_names import list_names, spell_kind
 from tracekit.analysis.model_join.pairing import ModelFiles, pair_files
-from tracekit.analysis.model_join.reasons import explain_operations
+from tracekit.analysis.model_join.reasons import Reasons, explain_operations
+from tracekit.analysis.model_join.rule_reasons import find_rule_reasons
 from tracekit.analysis.run import AnalyzedRun
-from tracekit.errors import InputError
-from tracekit.mlmodels.plans import Plan, PlannedFunction, PlannedOperation
-from tracekit.mlmodels.plans.segments import list_segments
-from tracekit.mlmodels.program import Function, Operation
+from tracekit.mlmodels.plans import Plan
+from tracekit.mlmodels.rules.target import CHIPS
+from tracekit.model.columns import IntArray
+from tracekit.model.schemas import CORE_AI
 from tracekit.model.trace import TraceInfo
 from tracekit.model.vocabulary import COMPUTE_UNITS, Engine
 
 _BUILD = re.compile(r"\((\d{2}[A-Z]\d{1,5}[a-z]?)\)")
-_CHIP_FAMILIES = {"H13": "M1", "H14": "M2", "H15": "M3", "H16": "M4", "H17": "M5"}
-"""The compiler's words for chips, without the letter for their size, as Core ML's caches have them."""
 
 
 def join_models(
@@ -69,41 +57,35 @@ def _get_key(group: ModelCalls) -> str:
     return group.model or group.name
 
 
-@dataclass(frozen=True)
-class _Program:
-    """The operations that are joined: those of the plan, else those of the model, or only regions."""
-
-    function: str
-    operations: tuple[PlannedOperation, ...]
-    listed: tuple[Operation, ...]
-    segments: tuple[JoinedSegment, ...]
-    limits: tuple[JoinLimit, ...]
-
-
 def _join_model(calls: Calls, group: ModelCalls, files: ModelFiles) -> JoinedModel:
-    program = _choose_program(files, set(calls.labels[group.rows].tolist()))
-    plan = files.plan.content if files.plan else None
-    limits: list[JoinLimit] = [*program.limits]
-    if group.model and not files.is_named(group.model):
-        limits.append("name-differs")
-    limits += _compare_target(plan, calls.trace.info, calls.analysis.compute_units) if plan else []
+    functions = _name_functions(calls, group.rows)
+    program = build_program(files, Counter(filter(None, functions)))
+    rows = [
+        row
+        for row, name in zip(group.rows.tolist(), functions, strict=True)
+        if name in ("", program.function)
+    ]
+    is_known = bool(program.segments) and "function-unknown" not in program.limits
     observation = observe_segments(
-        calls, group.rows, program.segments, is_known="function-unknown" not in limits
+        calls, np.array(rows, np.int64) if is_known else group.rows, program.segments, is_known=is_known
     )
-    limits += observation.limits
+    plan = files.plan.content if files.plan else None
+    limits = [*program.limits, *_compare_names(group, files)]
+    limits += _compare_target(plan, calls.trace.info, calls.analysis.compute_units) if plan else []
+    reasons = explain_operations(program.planned, _find_rules(program, files, calls.trace.info))
     return JoinedModel(
         model=group.model,
         model_file=files.model.name if files.model else "",
         plan_file=files.plan.name if files.plan else "",
         plan_form=plan.form if plan else "",
         function=program.function,
-        calls=len(group.rows),
+        calls=len(rows) if is_known else len(group.rows),
         typical_call=observation.typical_call,
         length_ns=int(calls.lengths[observation.typical_call]),
-        operations=tuple(_join_operations(program, observation)),
+        operations=tuple(_list_operations(program, observation.segments, reasons)),
         segments=observation.segments,
         lost_ns=observation.lost_ns,
-        limits=tuple(dict.fromkeys(limits)),
+        limits=tuple(dict.fromkeys([*limits, *observation.limits])),
         pid=group.pid,
         plan_target=" ".join(filter(None, (plan.chip, plan.os_build))) if plan else "",
         pieces=observation.pieces,
@@ -113,79 +95,27 @@ def _join_model(calls: Calls, group: ModelCalls, files: ModelFiles) -> JoinedMod
     )
 
 
-# The program ------------------------------------------------------------------------------------------------
+def _name_functions(calls: Calls, rows: IntArray) -> list[str]:
+    """Return the function that each call runs, where the recording names it, as Core AI's table does."""
+    of_core_ai = (calls.analysis.window_rows["source"] == CORE_AI).to_numpy(bool)[rows]
+    return [str(label) for label in np.where(of_core_ai, calls.labels[rows], "")]
 
 
-def _choose_program(files: ModelFiles, labels: set[str]) -> _Program:
-    plan = files.plan.content if files.plan else None
-    listed = list(files.model.content.iter_functions()) if files.model else []
-    functions: Sequence[PlannedFunction | Function] = plan.functions if plan else listed
-    if not functions:
-        return _Program("", (), (), (), ("no-anticipated-engines" if plan else "no-plan",))
-    chosen, is_certain = _choose_function(functions, labels)
-    limits: list[JoinLimit] = [] if is_certain else ["function-unknown"]
-    of_model = next((function for function in listed if function.name == chosen.name), None)
-    of_model = of_model or (listed[0] if len(listed) == 1 else None)
-    operations_of_model = tuple(of_model.computing()) if of_model else ()
-    if isinstance(chosen, Function):
-        planned = tuple(_plan_nothing(operation) for operation in chosen.computing())
-        segment = JoinedSegment(0, len(planned), None, None, Agreement.UNKNOWN)
-        return _Program(chosen.name, planned, operations_of_model, (segment,), (*limits, "no-plan"))
-    if not chosen.operations:
-        segments = tuple(_list_regions(chosen))
-        return _Program(chosen.name, (), operations_of_model, segments, (*limits, "regions-only"))
-    planned = tuple(
-        operation for operation in chosen.computing() if spell_kind(operation.kind) not in LAYOUT_KINDS
-    )
-    if operations_of_model:
-        limits += _compare_operations(files, operations_of_model, planned)
-    if all(operation.engine is None for operation in planned):
-        limits.append("no-anticipated-engines")
-    segments = tuple(
-        JoinedSegment(segment.first, segment.end, segment.engine, None, Agreement.UNKNOWN)
-        for segment in list_segments(PlannedFunction(chosen.name, planned))
-    )
-    return _Program(chosen.name, planned, operations_of_model, segments, tuple(limits))
+def _find_rules(program: JoinedProgram, files: ModelFiles, info: TraceInfo) -> Mapping[int, Reasons]:
+    """Return the reasons of rules by position in ``planned``."""
+    if program.listed is None or files.model is None:
+        return {}
+    by_listed = find_rule_reasons(program.listed, files.model.content.form, info)
+    return {
+        position: by_listed[counterpart]
+        for position, counterpart in enumerate(program.counterparts)
+        if counterpart is not None and counterpart in by_listed
+    }
 
 
-def _choose_function(
-    functions: Sequence[PlannedFunction | Function], labels: set[str]
-) -> tuple[PlannedFunction | Function, bool]:
-    """Return the function that the calls run, and whether it is certain: the only one, or their label."""
-    if len(functions) == 1:
-        return functions[0], True
-    by_label = [function for function in functions if function.name in labels]
-    if len(labels) == 1 and len(by_label) == 1:
-        return by_label[0], True
-    return next((function for function in functions if function.name == "main"), functions[0]), False
-
-
-def _plan_nothing(operation: Operation) -> PlannedOperation:
-    """Return an operation of a model without a plan: no engine is anticipated for it."""
-    return PlannedOperation(operation.kind, operation.name, source=operation.source)
-
-
-def _list_regions(function: PlannedFunction) -> Iterator[JoinedSegment]:
-    position = 0
-    for region in function.regions:
-        end = position + (region.operations or 0)
-        yield JoinedSegment(position, end, region.engine, None, Agreement.UNKNOWN, name=region.name)
-        position = end
-
-
-def _compare_operations(
-    files: ModelFiles, listed: Sequence[Operation], planned: Sequence[PlannedOperation]
-) -> list[JoinLimit]:
-    """Return a limit for a plan that differs in part; raise ``InputError`` for one of another model."""
-    fit = compare_kinds(listed, planned)
-    if fit.is_other_model and files.model and files.plan:
-        raise InputError(
-            str(files.plan.content.path),
-            f"is a plan of another model than {files.model.name}: of the plan's {fit.planned:,} operations"
-            f" and the model's {fit.listed:,}, {fit.alike:,} have the same kinds.",
-            "Give the plan of this model, or the plan alone.",
-        )
-    return [] if fit.is_same else ["plan-differs"]
+def _compare_names(group: ModelCalls, files: ModelFiles) -> Iterator[JoinLimit]:
+    if group.model and not files.is_named(group.model):
+        yield "name-differs"
 
 
 def _compare_target(plan: Plan, info: TraceInfo, compute_units: str) -> list[JoinLimit]:
@@ -194,9 +124,9 @@ def _compare_target(plan: Plan, info: TraceInfo, compute_units: str) -> list[Joi
     build = _BUILD.search(info.os)
     if build and plan.os_build and build[1] != plan.os_build:
         limits.append("other-build")
-    family = _CHIP_FAMILIES.get(plan.chip.upper()[:3], "")
+    families = {chip.family for chip in CHIPS if plan.chip.lower() in chip.architectures}
     chip = identify_chip(info.model)
-    if family and chip and chip.split()[0] != family:
+    if families and chip and chip.split()[0] not in families:
         limits.append("other-chip")
     units = [spelling for spelling in COMPUTE_UNITS if spelling.lower() == plan.compute_units.lower()]
     if units and compute_units and units != [compute_units]:
@@ -204,37 +134,20 @@ def _compare_target(plan: Plan, info: TraceInfo, compute_units: str) -> list[Joi
     return limits
 
 
-# Operations -------------------------------------------------------------------------------------------------
-
-
-def _join_operations(program: _Program, observation: Observation) -> Iterator[JoinedOperation]:
-    positions = index_by_name(program.listed)
-    counterparts = [_find_counterpart(operation, positions) for operation in program.operations]
-    reasons = explain_operations(program.operations, {})
-    segment_of = np.repeat(
-        np.arange(len(observation.segments)),
-        [segment.end - segment.first for segment in observation.segments],
-    ).tolist()
-    for position, operation in enumerate(program.operations):
+def _list_operations(
+    program: JoinedProgram, segments: tuple[JoinedSegment, ...], reasons: list[Reasons]
+) -> Iterator[JoinedOperation]:
+    operations = tuple(program.listed.computing()) if program.listed else ()
+    counterparts = program.counterparts or (None,) * len(program.planned)
+    segment_of = np.repeat(np.arange(len(segments)), [segment.end - segment.first for segment in segments])
+    for position, operation in enumerate(program.planned):
         counterpart = counterparts[position]
-        source = program.listed[counterpart].source if counterpart is not None else ""
         yield JoinedOperation(
             spell_kind(operation.kind),
-            _name_operation(operation),
+            next(iter(list_names(operation.name, operation.outputs)), ""),
             operation.engine,
-            segment_of[position],
+            int(segment_of[position]),
             reasons[position],
-            operation.source or source,
+            operation.source or (operations[counterpart].source if counterpart is not None else ""),
             None if operation.supported is None else Engine.ANE in operation.supported,
         )
-
-
-def _find_counterpart(operation: PlannedOperation, positions: Mapping[tuple[str, str], int]) -> int | None:
-    kind = spell_kind(operation.kind)
-    names = list_names(operation.name, operation.outputs)
-    return next((positions[kind, name] for name in names if (kind, name) in positions), None)
-
-
-def _name_operation(operation: PlannedOperation) -> str:
-    names = list_names(operation.name, operation.outputs)
-    return names[0] if names else ""

@@ -60,7 +60,7 @@ class MatchedCalls:
     def describe_between(
         self, segment: JoinedSegment, gap: int, alike: Sequence[JoinedSegment]
     ) -> JoinedSegment:
-        """Return a segment off the Neural Engine with what is seen in its gap, where those of ``alike`` are."""
+        """Return a segment off the Neural Engine with what is seen in its gap, which ``alike`` share."""
         segment = replace(segment, calls=len(self.rows), gap_ns=self._measure_gap(gap))
         seen = [work for work in self.works if work.is_seen[:, gap].any()]
         work = _choose_work(segment, seen, [other.anticipated for other in alike])
@@ -81,7 +81,7 @@ class MatchedCalls:
         )
 
     def sum_lost(self, gaps: Collection[int]) -> IntArray | None:
-        """Return the time of calls in these gaps between pieces; None without any, or where no call is alone."""
+        """Return the time of calls in these gaps between pieces; None without any, or if no call is alone."""
         inner = [gap for gap in sorted(gaps) if self._is_inner(gap)]
         if not inner or not self.is_alone.any():
             return None

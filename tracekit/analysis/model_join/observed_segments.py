@@ -76,7 +76,7 @@ def find_typical(calls: Calls, rows: IntArray) -> int:
 
 
 def _observe_counted(calls: Calls, rows: IntArray, unseen: Observation) -> Observation:
-    """Return what calls with a known number of submissions show: those with the plan's pieces, or without any."""
+    """Return what calls with a known number of submissions show: those with the plan's pieces, or none."""
     count = sum(segment.anticipated is Engine.ANE for segment in unseen.segments)
     pieces = find_pieces(calls.analysis, rows)
     is_equal = (pieces.counts == count) & (pieces.counts > 0)

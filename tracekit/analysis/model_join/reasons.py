@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from tracekit.analysis.model_join.joined_model import Reason
 from tracekit.mlmodels.plans import PlannedOperation
 from tracekit.mlmodels.plans.devices import find_engine
+from tracekit.mlmodels.rules import match_message
 from tracekit.model.vocabulary import Engine
 
 Reasons = tuple[Reason, ...]
@@ -25,8 +26,9 @@ def explain_operations(operations: Sequence[PlannedOperation], rules: Mapping[in
             makers.clear()
             reasons.append(rules.get(position, ()) if operation.engine is None else ())
             continue
-        own_reasons = (*list_messages(operation), *rules.get(position, ()))
-        reasons.append(own_reasons or _follow(operation, makers, reasons))
+        reasons.append(
+            _combine(list_messages(operation), rules.get(position, ())) or _follow(operation, makers, reasons)
+        )
         for name in (operation.name, *operation.outputs):
             makers[name] = position
     return reasons
@@ -35,10 +37,16 @@ def explain_operations(operations: Sequence[PlannedOperation], rules: Mapping[in
 def list_messages(operation: PlannedOperation) -> Reasons:
     """Return the plan's messages about the Neural Engine, or about no device by name, word for word."""
     return tuple(
-        Reason(message.text, "plan")
+        Reason(message.text, "plan", match_message(message.text) or "")
         for message in operation.messages
         if not message.device or find_engine(message.device) is Engine.ANE
     )
+
+
+def _combine(messages: Reasons, rules: Reasons) -> Reasons:
+    """Return the messages, then the rules that no message is the reason of."""
+    named = {reason.rule for reason in messages}
+    return (*messages, *(reason for reason in rules if reason.rule not in named))
 
 
 def _follow(operation: PlannedOperation, makers: Mapping[str, int], reasons: Sequence[Reasons]) -> Reasons:
