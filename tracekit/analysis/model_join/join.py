@@ -92,6 +92,7 @@ def _join_model(calls: Calls, group: ModelCalls, files: ModelFiles) -> JoinedMod
         matched=observation.matched,
         absent=observation.absent,
         lost_total_ns=observation.lost_total_ns,
+        windows=observation.windows,
     )
 
 

@@ -6,10 +6,11 @@ recording cannot show a segment, its observed engine is None: unknown is never a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
+from tracekit.analysis.findings.finding import WindowRanges
 from tracekit.model.vocabulary import Basis, Engine
 
 
@@ -120,9 +121,10 @@ class JoinedModel:
     ``length_ns`` its length. ``pieces`` is the usual number of pieces per call on the Neural Engine,
     ``matched`` the number of calls whose pieces are those of the plan, ``absent`` the number of those that
     ran without it.
-    ``lost_ns`` is the median time per call between its first and last piece in which the engine has none of
-    them, because segments off it lie between; ``lost_total_ns`` the sum over the matched calls. Both are None
-    where that cannot be measured. ``limits`` are codes of what limits the join.
+    ``lost_ns`` is the median time per call between pieces that segments off the engine separate;
+    ``lost_total_ns`` the sum over ``windows``, the matched calls that overlap no other. Both are None where
+    that cannot be measured; ``windows`` are then the matched calls. ``limits`` are codes of what limits the
+    join.
     """
 
     model: str
@@ -143,6 +145,7 @@ class JoinedModel:
     matched: int = 0
     absent: int = 0
     lost_total_ns: int | None = None
+    windows: WindowRanges = field(default_factory=WindowRanges)
 
     def list_leaving(self) -> list[int]:
         """Return the positions of the operations that are anticipated off the Neural Engine."""

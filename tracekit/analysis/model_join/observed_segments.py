@@ -12,11 +12,12 @@ With another number of pieces, nothing shows which segment a piece is, and none 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from tracekit.analysis.findings.calls import Calls
+from tracekit.analysis.findings.finding import WindowRanges
 from tracekit.analysis.model_join.joined_model import Agreement, JoinedSegment, JoinLimit
 from tracekit.analysis.model_join.matched_calls import MatchedCalls
 from tracekit.analysis.model_join.observed_pieces import Pieces, find_pieces
@@ -38,6 +39,7 @@ class Observation:
     absent: int = 0
     lost_ns: int | None = None
     lost_total_ns: int | None = None
+    windows: WindowRanges = field(default_factory=WindowRanges)
 
 
 def observe_segments(
@@ -154,6 +156,7 @@ def _observe_matched(
         limits=() if matched.is_alone.all() else ("calls-overlap",),
         lost_ns=None if lost is None else calls.median(lost),
         lost_total_ns=None if lost is None else int(lost.sum()),
+        windows=WindowRanges.of(rows if lost is None else rows[matched.is_alone]),
     )
 
 
