@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeAlias, TypeVar
@@ -14,8 +14,6 @@ from tracekit.mlmodels.plans import Plan, read_plan
 from tracekit.mlmodels.program import MLModel
 
 Content = TypeVar("Content", bound=MLModel | Plan)
-GivenModel: TypeAlias = str | os.PathLike[str] | MLModel
-GivenPlan: TypeAlias = str | os.PathLike[str] | Plan
 _GENERIC_NAMES = frozenset({"model", "main", "analytics", "manifest", "plan"})
 """Names that a runtime gives to the files of every model."""
 
@@ -43,6 +41,12 @@ class GivenFile(Generic[Content]):
         return tuple(name for name in names if name.lower() not in _GENERIC_NAMES)
 
 
+GivenModel: TypeAlias = str | os.PathLike[str] | MLModel | GivenFile[MLModel]
+GivenPlan: TypeAlias = str | os.PathLike[str] | Plan | GivenFile[Plan]
+GivenFiles: TypeAlias = tuple[Sequence[GivenFile[MLModel]], Sequence[GivenFile[Plan]]]
+"""Models and plans."""
+
+
 def read_given_models(models: Iterable[GivenModel]) -> list[GivenFile[MLModel]]:
     """Read models, each a path, ``Name=path`` or an ``MLModel``. Raises ``InputError``, ``UsageError``."""
     return list(_read_each(models, MLModel, read_model))
@@ -54,14 +58,16 @@ def read_given_plans(plans: Iterable[GivenPlan]) -> list[GivenFile[Plan]]:
 
 
 def _read_each(
-    entries: Iterable[str | os.PathLike[str] | Content],
+    entries: Iterable[str | os.PathLike[str] | Content | GivenFile[Content]],
     kind: type[Content],
     read: Callable[[str | os.PathLike[str]], Content],
 ) -> Iterator[GivenFile[Content]]:
     if isinstance(entries, (str, os.PathLike, MLModel, Plan)):
         raise UsageError(f"models and plans are lists: [{str(entries)!r}], not {str(entries)!r}.")
     for entry in entries:
-        if isinstance(entry, kind):
+        if isinstance(entry, GivenFile):
+            yield entry
+        elif isinstance(entry, kind):
             yield GivenFile(entry)
         elif isinstance(entry, (str, os.PathLike)):
             name, path = split_name(entry)
