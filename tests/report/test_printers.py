@@ -30,6 +30,10 @@ from tracekit.report.document.blocks import (
     Section,
     Stack,
     Stacks,
+    Strip,
+    StripKind,
+    StripLine,
+    StripPart,
     Table,
     iter_blocks,
 )
@@ -66,6 +70,15 @@ def document_of(word: str) -> tuple[Section, ...]:
         Findings(entries, 2),
         Outcomes((Outcome("failed", word, word),)),
         Stacks((Stack("ANE", word, ((word, word), (word, "")), 0, 1, 2),)),
+        Strip(
+            word,
+            (StripKind("Neural Engine", "A", "ANE"), StripKind("hand-over", "-", is_gap=True)),
+            StripLine(
+                "plan", (StripPart(0, 0.5, 0, word, word, range(1), (0, 5)), StripPart(0.5, 1, 1, word))
+            ),
+            StripLine("call", (StripPart(0.2, 0.9, 0, word, rows=range(0)),), ("0 ms", "7 ms")),
+            ((0, 0),),
+        ),
         Picture("none"),
     )
     nested = Section("inner", word, (Paragraph(word),), word)

@@ -3,6 +3,7 @@ import { showBars } from "./tables/bars.js";
 import { make } from "./shared/dom.js";
 import { createArrows } from "./timeline/draw_arrows.js";
 import { linkFindings } from "./inspector/findings.js";
+import { linkStrips } from "./inspector/operator_strip.js";
 import { createFlame } from "./stacks/flame.js";
 import { readHash } from "./shared/hash.js";
 import { createLatency } from "./tables/histogram.js";
@@ -133,6 +134,7 @@ function fillSections(source, store, page) {
   const inspected = section("inspector") ?? (view.timeless ? make("section") : sectionAfter(section("timeline"), "inspector"));
   const inspector = createInspector(inspected, { source, store, page, actions: timeline.actions, kinds: page.kinds });
   linkFindings([section("findings"), section("issues")], view, store, choose);
+  linkStrips(section("operators"), choose);
   const timed = section("windows") === null ? [] : timedParts(section, view, store, choose);
   const bars = section("engines").appendChild(make("div", { className: "live-only" }));
   const callTree = createCallTree(section("calltree"), view, store, page);

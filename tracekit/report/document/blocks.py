@@ -260,6 +260,69 @@ class Stacks:
 
 
 @dataclass(frozen=True)
+class StripKind:
+    """A kind of parts: its name in the legend, its sign in characters, and the engine of its colour.
+
+    ``engine`` is "" for what is no engine's work: time between parts where it ``is_gap``, else what is not
+    known.
+    """
+
+    name: str
+    sign: str
+    engine: str = ""
+    is_gap: bool = False
+
+
+@dataclass(frozen=True)
+class StripPart:
+    """A part of a line, from ``start`` to ``end`` (exclusive) of its width, which is 1.
+
+    ``kind`` is a position in ``Strip.kinds``. ``text`` explains the part, ``label`` is written above it
+    where there is room. ``rows`` are those of the next table that are about it: a part with rows is
+    visible in characters, however short it is. ``range_ns`` is its place in the recording.
+    """
+
+    start: float
+    end: float
+    kind: int
+    text: str
+    label: str = ""
+    rows: range = range(0)
+    range_ns: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class StripLine:
+    """A named line of parts, in order; what no part covers is empty. ``ends`` are written at its ends."""
+
+    name: str
+    parts: tuple[StripPart, ...]
+    ends: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Two lines; ``links`` are pairs of positions of parts, above and below, that correspond."""
+
+    caption: str
+    kinds: tuple[StripKind, ...]
+    above: StripLine
+    below: StripLine
+    links: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def lines(self) -> tuple[StripLine, StripLine]:
+        """Both lines."""
+        return self.above, self.below
+
+    @property
+    def legend(self) -> list[StripKind]:
+        """The kinds that occur."""
+        present = {part.kind for line in self.lines for part in line.parts}
+        return [kind for position, kind in enumerate(self.kinds) if position in present]
+
+
+@dataclass(frozen=True)
 class Picture:
     """The place of something that only a page draws: other formats leave it out."""
 
@@ -287,7 +350,18 @@ class Section:
 
 
 Block: TypeAlias = (
-    Headline | Paragraph | Table | Items | Facts | Command | Findings | Outcomes | Stacks | Picture | Section
+    Headline
+    | Paragraph
+    | Table
+    | Items
+    | Facts
+    | Command
+    | Findings
+    | Outcomes
+    | Stacks
+    | Strip
+    | Picture
+    | Section
 )
 
 

@@ -27,10 +27,12 @@ from tracekit.report.document.blocks import (
     Section,
     Stack,
     Stacks,
+    Strip,
     Table,
     count_note,
     make_sentence,
 )
+from tracekit.report.document.html_strip import print_strip
 from tracekit.report.html.elements import Html, badge, join, table, tag
 from tracekit.report.wording.findings import NextStep
 from tracekit.text import format_percent, plural
@@ -86,7 +88,7 @@ def _print_content(section: Section, pictures: Mapping[str, Html | None]) -> Htm
     return join([tag("div", about, *blocks, id=f"{section.id}-static"), *map(print_block, limits)])
 
 
-def print_block(
+def print_block(  # noqa: PLR0912 - a case for each kind of block
     block: Block, pictures: Mapping[str, Html | None] = _NO_PICTURES, heading: str = ""
 ) -> Html | None:
     """Return a block; the heading of its section is the caption of a table without one."""
@@ -116,6 +118,8 @@ def print_block(
             return tag("ul", *(tag("li", *text) for text in texts))
         case Stacks():
             return tag("ol", *(tag("li", _print_stack(stack)) for stack in block.stacks), class_="stacks")
+        case Strip():
+            return print_strip(block)
         case Picture():
             return pictures.get(block.name)
         case Section():

@@ -23,6 +23,7 @@ from tracekit.report.document.blocks import (
     Section,
     Stack,
     Stacks,
+    Strip,
     Table,
     count_note,
     make_sentence,
@@ -37,6 +38,7 @@ _MOST_FRAMES = 12
 _LONGEST = 1_000
 _LONGEST_NAME = 160
 _LONGEST_COMMAND = 4_000
+_STRIP_WIDTH = 76
 
 
 def print_markdown(sections: Iterable[Section], level: int = 3) -> str:
@@ -70,7 +72,7 @@ def _fold(summary: str, body: str) -> str:
     return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"
 
 
-def _print_block(block: Block, level: int) -> str:
+def _print_block(block: Block, level: int) -> str:  # noqa: PLR0912 - a case for each kind of block
     match block:
         case Headline():
             outcome = f"{block.sign} **{plain(block.word)}.** " if block.word else ""
@@ -98,6 +100,8 @@ def _print_block(block: Block, level: int) -> str:
             )
         case Stacks():
             return "\n\n".join(_print_stack(stack.cut(_MOST_FRAMES)) for stack in block.stacks)
+        case Strip():
+            return _print_strip(block)
         case Picture():
             return ""
         case Section():
@@ -113,6 +117,13 @@ def _print_table(table: Table) -> str:
     rule = ["--:" if column.is_number else "---" for column in table.columns]
     rows = ([f"{escape_text(text)}{plain(mark)}" for text, mark in row] for row in table.rows)
     return "\n".join(_print_line(line) for line in (header, rule, *rows))
+
+
+def _print_strip(strip: Strip) -> str:
+    from tracekit.report.document.strip_lines import format_legend, format_lines
+
+    lines = "\n".join(f"    {line}" for line in format_lines(strip, _STRIP_WIDTH))
+    return _join_parts(escape_text(strip.caption), lines, escape_text(format_legend(strip)))
 
 
 def _print_line(cells: Sequence[str]) -> str:

@@ -27,6 +27,7 @@ from tracekit.report.document.blocks import (
     Section,
     Stack,
     Stacks,
+    Strip,
     Table,
     count_note,
 )
@@ -77,7 +78,9 @@ def _print_section(section: Section, page: Page) -> str:
     return "\n\n".join(text for text in (gap.join(texts), *sections) if text)
 
 
-def _print_block(block: Block, page: Page, indent: str) -> str:
+def _print_block(  # noqa: PLR0912 - a case for each kind of block
+    block: Block, page: Page, indent: str
+) -> str:
     match block:
         case Headline():
             outcome = f"{block.sign} {block.word}. " if block.word else ""
@@ -101,6 +104,8 @@ def _print_block(block: Block, page: Page, indent: str) -> str:
             return "\n".join(_print_outcome(outcome, page, indent) for outcome in block.outcomes)
         case Stacks():
             return "\n".join(_print_stack(stack, indent) for stack in block.stacks)
+        case Strip():
+            return _print_strip(block, page, indent)
         case Picture():
             return ""
         case Section():
@@ -140,6 +145,14 @@ def _print_stack(stack: Stack, indent: str) -> str:
         lines.append(f"{indent}  {symbol}  {binary}".rstrip() + mark)
     lines += [f"{indent}  … {stack.below:,} more below"] if stack.below else []
     return "\n".join(map(printable, lines))
+
+
+def _print_strip(strip: Strip, page: Page, indent: str) -> str:
+    from tracekit.report.document.strip_lines import format_legend, format_lines
+
+    lines = format_lines(strip, min(page.width, PARAGRAPH_WIDTH) - len(indent))
+    legend = page.wrap(format_legend(strip), indent)
+    return "\n".join([page.wrap(strip.caption, indent), *(f"{indent}{line}" for line in lines), legend])
 
 
 def print_table(table: Table, page: Page, indent: str = "") -> str:
