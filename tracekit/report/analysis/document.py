@@ -16,6 +16,7 @@ from tracekit.report.analysis.evidence_section import build_evidence
 from tracekit.report.analysis.extent import Extent
 from tracekit.report.analysis.limits import add_notes, list_limits
 from tracekit.report.analysis.models_table import list_models
+from tracekit.report.analysis.operators_section import build_operators
 from tracekit.report.analysis.recording_facts import recording_facts
 from tracekit.report.analysis.threads_section import build_threads
 from tracekit.report.document.blocks import (
@@ -57,6 +58,7 @@ def build_document(
     notes = Footnotes(analysis, has_findings=not extent.is_verbose)
     absent = {*extent.left_out, *left_out}
     absent |= set() if analysis.thread_work is not None else {"threads"}
+    absent |= set() if analysis.joined_models else {"operators"}
     if not has_timed_sections(analysis):
         absent |= _TIMED
     builders: dict[str, Builder] = {
@@ -162,6 +164,7 @@ def _build_limits(analysis: Analysis, extent: Extent, notes: Footnotes) -> Secti
 _BUILDERS: dict[str, Builder] = {
     "verdict": _build_summary,
     "findings": _build_findings,
+    "operators": build_operators,
     "threads": build_threads,
     "timeline": _build_picture("timeline", "Timeline"),
     "windows": build_calls,

@@ -23,6 +23,7 @@ from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Basis
 from tracekit.report import wording
 from tracekit.report.analysis.json_findings import findings_document
+from tracekit.report.analysis.json_joins import joins_document
 from tracekit.report.analysis.json_threads import threads_document
 from tracekit.report.analysis.json_windows import window_texts
 from tracekit.report.json_layout import Layout
@@ -83,6 +84,7 @@ def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
         "findings": findings_document(analysis),
         "budgets": build_budget_rows(analysis),
         "submissions": [_model_submissions(model) for model in analysis.submission_summary],
+        "models": joins_document(analysis.joined_models) if analysis.joined_models else [],
         "summary": _summary(analysis),
         "issues": build_issue_documents(analysis),
     }

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from tracekit.text import plural, printable
+from tracekit.text import clip, plural, printable
 
 if TYPE_CHECKING:
     from tracekit.analysis.model_join.joined_model import JoinedModel, JoinLimit
 
+_NAME_WIDTH = 60
 PLAN_LIMITS: Mapping[JoinLimit, str] = {
     "other-chip": "The plan is for another chip ({target}) than the recording's.",
     "other-build": "The plan is of another build of the system ({target}) than the recording's.",
@@ -37,6 +38,41 @@ _LIMITS: Mapping[JoinLimit, str] = {
     "matched-by-count": "The pieces have no names: they were matched by their number and order.",
     "calls-overlap": "Calls that overlap another one count for no gap.",
 }
+
+
+def describe_join(model: JoinedModel) -> str:
+    """Return what was held against what, and how many calls show it."""
+    name = f"{clip(printable(model.model), _NAME_WIDTH)}: " if model.model else ""
+    files = " and ".join(
+        f"{word} {clip(printable(file), _NAME_WIDTH)}"
+        for word, file in (("model", model.model_file), ("plan", model.plan_file))
+        if file
+    )
+    target = f" for {printable(model.plan_target)}" if model.plan_target else ""
+    operations = f"{plural(len(model.operations), 'operation')}, " if model.operations else ""
+    leaving = ""
+    if model.plan_file and model.operations:
+        leaving = f"{len(model.list_leaving()):,} anticipated off the Neural Engine; "
+    shown = model.matched or model.absent
+    calls = (
+        f"{shown:,} of {plural(model.calls, 'call')}" if shown else f"none of {plural(model.calls, 'call')}"
+    )
+    return f"{name}{files}{target}. {operations}{leaving}held against {calls}."
+
+
+def describe_reason(model: JoinedModel, position: int) -> str:
+    """Return the first reason of an operation with its origin; that none is stated, where that is so."""
+    operation = model.operations[position]
+    if not operation.reasons:
+        is_possible = ", which lists the Neural Engine as possible" if operation.is_supported else ""
+        return f"no reason in the plan{is_possible}"
+    reason = operation.reasons[0]
+    if reason.followed is not None:
+        root = model.operations[reason.followed]
+        return f"follows {root.name or root.kind}"
+    if reason.origin == "plan":
+        return f'the plan: "{reason.text}"'
+    return f"rule {reason.rule}: {reason.text}"
 
 
 def describe_limits(model: JoinedModel) -> Iterator[str]:
