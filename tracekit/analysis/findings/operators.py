@@ -151,7 +151,8 @@ def _make_operators_left(
         "lost_per_call_ns": joined.lost_ns,
         "typical_ns": joined.length_ns,
     }
-    table = Support("table", calls.analysis.measured.reported.get(Engine.ANE, ""), "", joined.matched)
+    rows = joined.matched * joined.anticipated_pieces
+    table = Support("table", calls.analysis.measured.reported.get(Engine.ANE, ""), "", rows)
     is_costly = joined.lost_ns is not None and _MUCH_LOST * joined.lost_ns >= joined.length_ns
     return Finding(
         kind=OPERATORS_LEFT,
@@ -161,7 +162,7 @@ def _make_operators_left(
         **_locate(calls, model, joined),
         lost_ns=joined.lost_total_ns or None,
         numbers=numbers,
-        support=(table,) if joined.matched else (),
+        support=(table,) if rows else (),
         actions=(
             Action("fix-operations", {"rules": _list_rules(joined, leaving)}),
             Action(

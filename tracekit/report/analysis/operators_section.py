@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tracekit.analysis.model_join.joined_model import JoinedModel, JoinedSegment
 from tracekit.analysis.result import Analysis
 from tracekit.model.vocabulary import Engine
 from tracekit.report.analysis.extent import Extent
 from tracekit.report.analysis.operator_strip import build_strip
-from tracekit.report.document.blocks import Block, Item, Items, Paragraph, Section, Table
+from tracekit.report.document.blocks import Block, Column, ColumnKind, Item, Items, Paragraph, Section, Table
 from tracekit.report.viewmodel.limits import Footnotes
 from tracekit.report.wording.joins import describe_join, describe_limits, describe_reason
 from tracekit.text import clip, format_rounded, printable
@@ -17,7 +17,16 @@ from tracekit.text import clip, format_rounded, printable
 _NOT_STATED, _NOT_SHOWN = "not stated", "not shown"
 _NAME_WIDTH = 40
 _WHY_WIDTH = 120
-_HEADER = ("operation", "anticipated", "observed", "agreement", "why", "line", "work", "gap")
+_COLUMNS: tuple[tuple[str, ColumnKind, int], ...] = (
+    ("operation", "text", 0),
+    ("anticipated", "engine", 0),
+    ("observed", "engine", 0),
+    ("agreement", "text", 2),
+    ("why", "text", 0),
+    ("line", "text", 1),
+    ("work", "number", 0),
+    ("gap", "number", 0),
+)
 _REGION_HEADER = ("region", "anticipated", "observed", "agreement", "calls", "work", "gap")
 _RULE_HEADER = ("operation", "why it may leave the Neural Engine", "line")
 _NUMBERS = ("work", "gap", "calls")
@@ -61,9 +70,28 @@ def _build_table(model: JoinedModel, most: int) -> Table | None:
         rows = [_describe_by_rule(model, position) for position in by_rules[:most]]
         return Table.from_rows(_RULE_HEADER, rows) if rows else None
     leaving = model.list_leaving()
-    rows = [_describe_operation(model, position) for position in leaving[:most]]
     caption = f"The first {most:,} of {len(leaving):,}" if len(leaving) > most else ""
-    return Table.from_rows(_HEADER, rows, _NUMBERS, caption, dispensable=("agreement",)) if rows else None
+    columns = tuple(_list_columns(model, leaving[:most]))
+    return Table(columns, caption, _narrow(columns, caption)) if leaving else None
+
+
+def _list_columns(model: JoinedModel, leaving: Sequence[int]) -> Iterator[Column]:
+    """Yield the columns of a table of operations, without those that are empty."""
+    columns = zip(*(_describe_operation(model, position) for position in leaving), strict=True)
+    for (name, kind, rank), texts in zip(_COLUMNS, columns, strict=True):
+        is_missing = not {_NOT_STATED, _NOT_SHOWN}.isdisjoint(texts)
+        if any(texts):
+            yield Column(name, texts, "text" if is_missing else kind, rank=rank, is_clipped=name == "why")
+
+
+def _narrow(columns: Sequence[Column], caption: str) -> Table:
+    """Return the table for narrow lines: both engines in one column, and no work beside the gap."""
+    by_name = {column.name: column for column in columns}
+    pairs = zip(by_name["anticipated"].texts, by_name["observed"].texts, strict=True)
+    engines = Column("engines", [f"{anticipated}, {observed}" for anticipated, observed in pairs])
+    gaps = [by_name["gap"]] if "gap" in by_name else []
+    parts = [caption, "engines: anticipated, observed"]
+    return Table((by_name["operation"], engines, by_name["why"], *gaps), f"{'; '.join(filter(None, parts))}.")
 
 
 def _describe_operation(model: JoinedModel, position: int) -> list[str]:
