@@ -44,17 +44,13 @@ def join_models(
     """
     given_models, given_plans = read_given_models(models), read_given_plans(plans)
     calls = Calls(run)
-    names = [_get_key(group) for group in calls.models]
+    names = [group.model for group in calls.models]
     return tuple(
         _join_model(calls, group, files)
         for files in pair_files(given_models, given_plans, names)
         for group in calls.models
-        if _get_key(group) == files.name
+        if group.model == files.name
     )
-
-
-def _get_key(group: ModelCalls) -> str:
-    return group.model or group.name
 
 
 def _join_model(calls: Calls, group: ModelCalls, files: ModelFiles) -> JoinedModel:
@@ -99,7 +95,13 @@ def _join_model(calls: Calls, group: ModelCalls, files: ModelFiles) -> JoinedMod
 def _name_functions(calls: Calls, rows: IntArray) -> list[str]:
     """Return the function that each call runs, where the recording names it, as Core AI's table does."""
     of_core_ai = (calls.analysis.window_rows["source"] == CORE_AI).to_numpy(bool)[rows]
-    return [str(label) for label in np.where(of_core_ai, calls.labels[rows], "")]
+    models = calls.analysis.window_rows["model"].to_numpy(object)[rows]
+    entries = zip(of_core_ai.tolist(), calls.labels[rows].tolist(), models.tolist(), strict=True)
+    # Such a window is called ``Scene::main``.
+    return [
+        label.removeprefix(f"{model}::") if is_named and label != model else ""
+        for is_named, label, model in entries
+    ]
 
 
 def _find_rules(program: JoinedProgram, files: ModelFiles, info: TraceInfo) -> Mapping[int, Reasons]:

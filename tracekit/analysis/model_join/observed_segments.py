@@ -81,6 +81,8 @@ def _observe_counted(calls: Calls, rows: IntArray, unseen: Observation) -> Obser
     """Return what calls with a known number of submissions show: those with the plan's pieces, or none."""
     count = sum(segment.anticipated is Engine.ANE for segment in unseen.segments)
     pieces = find_pieces(calls.analysis, rows)
+    if all(segment.anticipated is None for segment in unseen.segments):
+        return replace(unseen, pieces=_find_usual(pieces))
     is_equal = (pieces.counts == count) & (pieces.counts > 0)
     is_matched = is_equal & pieces.is_ordered
     is_absent = (pieces.counts == 0) & _is_elsewhere(calls, rows)

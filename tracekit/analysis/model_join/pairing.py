@@ -32,7 +32,8 @@ class ModelFiles:
 def pair_files(
     models: Sequence[GivenFile[MLModel]], plans: Sequence[GivenFile[Plan]], names: Sequence[str]
 ) -> list[ModelFiles]:
-    """Return the files of each model that has some; ``names`` are the recording's.
+    """Return the files of each model that has some; ``names`` are those of
+    the recording's groups of calls, "" for calls without a model's name.
 
     Raises ``UsageError`` for a file that is no model's for certain, and for two files of one kind.
     """
@@ -40,6 +41,11 @@ def pair_files(
     if not distinct and (models or plans):
         raise UsageError(
             "The recording has no calls of a model, so there is nothing to join a model or plan with."
+        )
+    if distinct == [""] and len(names) > 1 and (models or plans):
+        raise UsageError(
+            "The recording names no model, and its calls may be of several: nothing shows which of them a"
+            " model or plan is for. Record with the Core ML instrument, which names them."
         )
     model_of = _assign(models, distinct, [_choose_name(file, distinct) for file in models])
     plan_names = [_name_plan(file, distinct, model_of) for file in plans]
@@ -96,7 +102,7 @@ def _assign(
 
 
 def _list(names: Sequence[str]) -> str:
-    texts = [f"'{_show(name)}'" if name else "one model without a name" for name in names[:_MOST_NAMES]]
+    texts = [f"'{_show(name)}'" if name else "calls without a name" for name in names[:_MOST_NAMES]]
     return join_words([*texts, f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else texts)
 
 
