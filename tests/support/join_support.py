@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ from tracekit import Analysis, analyze
 from tracekit.analysis.model_join.joined_model import JoinedModel
 from tracekit.mlmodels.plans import Plan, PlanMessage, PlannedFunction, PlannedOperation
 from tracekit.mlmodels.program import Function, MLModel, Operation, Value, ValueType
+from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Engine
 
 ENGINES = {"A": Engine.ANE, "C": Engine.CPU, "G": Engine.GPU, "?": None}
+BUILD = "25F71"
 KINDS = ("conv", "relu", "add", "mul", "gelu")
 CUT = [(2.0, 6.0, "Net_main__Op0_AneInference"), (14.0, 18.0, "Net_main__Op2_AneInference")]
 Piece = tuple[float, float, str]
@@ -36,6 +39,7 @@ def plan_of(letters: str, messages: dict[int, str] | None = None, **options: Any
         for number, letter in enumerate(letters)
     )
     function = PlannedFunction(options.pop("function", "main"), operations)
+    options.setdefault("os_build", BUILD)
     return Plan(Path("net.mil"), "analytics.mil", "Core ML", (function,), **options)
 
 
@@ -74,7 +78,12 @@ def calls_of(
         samples += [
             (start + tick, "a", BNNS if tick in on_cpu else CALL) for tick in map(float, range(1, 20))
         ]
-    return analyze(with_evidence(trace_of(samples), rows), **options)
+    return analyze(on_system(with_evidence(trace_of(samples), rows)), **options)
+
+
+def on_system(trace: Trace, build: str = BUILD) -> Trace:
+    """Return the trace as one of a Mac with this build of the system."""
+    return replace(trace, info=replace(trace.info, platform="macOS", os=f"26.5 ({build})"))
 
 
 def join(analysis: Analysis) -> JoinedModel:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from evidence_support import ane, core_ai, manual, prediction, with_evidence
-from join_support import CUT, FIRST, SECOND, THIRD, calls_of, join, judged, plan_of
+from join_support import CUT, FIRST, SECOND, THIRD, calls_of, join, judged, on_system, plan_of
 from trace_support import BNNS, CALL, MS, UI, Sample, trace_of
 
 from tracekit import Analysis, analyze
@@ -134,7 +134,7 @@ def test_calls_of_which_some_left_the_engine() -> None:
         for start in starts
         for tick in range(1, 20)
     ]
-    joined = join(analyze(with_evidence(trace_of(samples), rows), plans=[plan_of("ACA")]))
+    joined = join(analyze(on_system(with_evidence(trace_of(samples), rows)), plans=[plan_of("ACA")]))
     assert (joined.calls, joined.matched, joined.absent, joined.limits) == (6, 4, 2, ("calls-differ",))
     assert {segment.calls for segment in joined.segments} == {4}
 
@@ -147,7 +147,7 @@ def test_without_the_engines_table_nothing_is_compared() -> None:
 
 def test_contested_pieces_are_not_counted() -> None:
     rows = [prediction(10, 20), prediction(20, 30), ane(18, 23, FIRST)]
-    joined = join(analyze(with_evidence(trace_of([(5, "a", UI)]), rows), plans=[plan_of("ACA")]))
+    joined = join(analyze(on_system(with_evidence(trace_of([(5, "a", UI)]), rows)), plans=[plan_of("ACA")]))
     assert (joined.limits, joined.pieces) == (("owner-unknown",), None)
 
 
@@ -184,7 +184,7 @@ def scene(pieces: list[tuple[float, float, int]], function: str = "main", **opti
             *(ane(start + b, start + e, f"{function}_ANE_region_0_{number}") for b, e, number in pieces),
         )
     ]
-    return analyze(with_evidence(trace_of([(60, "a", UI)]), rows), **options)
+    return analyze(on_system(with_evidence(trace_of([(60, "a", UI)]), rows)), **options)
 
 
 def regions_of(*engines: Engine) -> Plan:

@@ -140,3 +140,7 @@ def test_one_model_in_two_processes_is_joined_twice() -> None:
 def test_one_path_in_place_of_a_list_is_refused() -> None:
     with pytest.raises(UsageError, match="models and plans are lists"):
         analyze(two_models(), models="Net.mlpackage")
+
+
+def test_a_target_that_is_not_stated_is_a_limit() -> None:
+    assert join(calls_of(CUT, plans=[plan_of("ACA", os_build="")])).limits == ("target-unknown",)

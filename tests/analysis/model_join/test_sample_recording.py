@@ -38,7 +38,7 @@ def test_operations_and_reasons_are_those_of_the_plan(analysis: Analysis) -> Non
     softmax, cast = joined.operations[7:9]
     assert (softmax.reasons[0].origin, softmax.reasons[0].rule) == ("rule", "DT01")
     assert (cast.reasons[0].origin, cast.reasons[0].followed) == ("follows", 7)
-    assert (joined.plan_target, joined.limits) == ("H16G 26A300", ())
+    assert (joined.plan_chip, joined.plan_build, joined.limits) == ("H16G", "26A300", ())
 
 
 def test_segments_and_cost_are_those_that_were_played(analysis: Analysis) -> None:

@@ -36,7 +36,8 @@ class PlanNumbers(TypedDict):
 
     is_named: bool
     plan: str
-    target: str
+    chip: str
+    build: str
     limits: tuple[JoinLimit, ...]
     operations: int
     leaving: int
@@ -72,7 +73,15 @@ _MOST_LISTED = 12
 _MUCH_LOST = 10
 """A choice, as for calls that are cut: gaps of 1/10 of the calls' time deserve a warning."""
 _WEAKENING = frozenset(
-    {"other-chip", "other-build", "other-units", "name-differs", "matched-by-count", "plan-differs"}
+    {
+        "other-chip",
+        "other-build",
+        "other-units",
+        "target-unknown",
+        "name-differs",
+        "matched-by-count",
+        "plan-differs",
+    }
 )
 
 
@@ -128,7 +137,8 @@ def _count(joined: JoinedModel, model: ModelCalls, leaving: Sequence[int]) -> Pl
     return {
         "is_named": model.is_named,
         "plan": joined.plan_file,
-        "target": joined.plan_target,
+        "chip": joined.plan_chip,
+        "build": joined.plan_build,
         "limits": joined.limits,
         "operations": len(joined.operations),
         "leaving": len(leaving),

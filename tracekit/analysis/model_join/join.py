@@ -83,7 +83,8 @@ def _join_model(calls: Calls, group: ModelCalls, files: ModelFiles) -> JoinedMod
         lost_ns=observation.lost_ns,
         limits=tuple(dict.fromkeys([*limits, *observation.limits])),
         pid=group.pid,
-        plan_target=" ".join(filter(None, (plan.chip, plan.os_build))) if plan else "",
+        plan_chip=plan.chip if plan else "",
+        plan_build=plan.os_build if plan else "",
         pieces=observation.pieces,
         matched=observation.matched,
         absent=observation.absent,
@@ -125,12 +126,16 @@ def _compare_target(plan: Plan, info: TraceInfo, compute_units: str) -> list[Joi
     """Return limits for a plan of another chip, build or setting, where plan and recording state it."""
     limits: list[JoinLimit] = []
     build = _BUILD.search(info.os)
-    if build and plan.os_build and build[1] != plan.os_build:
+    is_build_known = build is not None and bool(plan.os_build)
+    if build and is_build_known and build[1] != plan.os_build:
         limits.append("other-build")
     families = {chip.family for chip in CHIPS if plan.chip.lower() in chip.architectures}
     chip = identify_chip(info.model)
-    if families and chip and chip.split()[0] not in families:
+    is_chip_known = bool(families and chip)
+    if is_chip_known and chip.split()[0] not in families:
         limits.append("other-chip")
+    if not is_build_known and not is_chip_known:
+        limits.append("target-unknown")
     units = [spelling for spelling in COMPUTE_UNITS if spelling.lower() == plan.compute_units.lower()]
     if units and compute_units and units != [compute_units]:
         limits.append("other-units")

@@ -33,6 +33,7 @@ JoinLimit: TypeAlias = Literal[
     "other-chip",
     "other-build",
     "other-units",
+    "target-unknown",
     "not-single-calls",
     "engine-not-measured",
     "owner-unknown",
@@ -116,7 +117,7 @@ class JoinedModel:
     """One model of the recording, joined with its file and plan.
 
     ``model`` is the recording's name of it, ``pid`` its process. ``model_file`` and ``plan_file`` are names
-    of files without their folders, ``plan_form`` the kind of plan, ``plan_target`` its chip and build; each
+    of files without their folders, ``plan_form`` the kind of plan, ``plan_chip`` and ``plan_build`` its target; each
     is empty where there is none. ``typical_call`` is the row of the window whose length is the median,
     ``length_ns`` its length. ``pieces`` is the usual number of pieces per call on the Neural Engine,
     ``matched`` the number of calls whose pieces are those of the plan, ``absent`` the number of those that
@@ -140,7 +141,8 @@ class JoinedModel:
     lost_ns: int | None = None
     limits: tuple[JoinLimit, ...] = ()
     pid: int = -1
-    plan_target: str = ""
+    plan_chip: str = ""
+    plan_build: str = ""
     pieces: int | None = None
     matched: int = 0
     absent: int = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -58,12 +59,15 @@ class MatchedCalls:
         )
 
     def describe_between(
-        self, segment: JoinedSegment, gap: int, alike: Sequence[JoinedSegment]
+        self, segment: JoinedSegment, gap: int, anticipated: Counter[Engine | None]
     ) -> JoinedSegment:
-        """Return a segment off the Neural Engine with what is seen in its gap, which ``alike`` share."""
+        """Return a segment off the Neural Engine with what is seen in its gap.
+
+        ``anticipated`` counts the engines of all segments in the gap.
+        """
         segment = replace(segment, calls=len(self.rows), gap_ns=self._measure_gap(gap))
         seen = [work for work in self.works if work.is_seen[:, gap].any()]
-        work = _choose_work(segment, seen, [other.anticipated for other in alike])
+        work = _choose_work(segment, seen, anticipated)
         if work is None:
             return segment
         agreement = self._judge(segment.anticipated, work.engine)
@@ -141,16 +145,16 @@ class MatchedCalls:
 
 
 def _choose_work(
-    segment: JoinedSegment, seen: Sequence[Work], anticipated: Sequence[Engine | None]
+    segment: JoinedSegment, seen: Sequence[Work], anticipated: Counter[Engine | None]
 ) -> Work | None:
     """Return the work in a gap that is a segment's; None where nothing shows which it is.
 
-    ``anticipated`` are the engines of all segments in the gap. The only work is that of the only segment; of
-    several engines, each must be anticipated there, and the segment's one once.
+    ``anticipated`` counts the engines of all segments in the gap. The only work is that of the only segment;
+    of several engines, each must be anticipated there, and the segment's one once.
     """
-    if len(seen) == 1 and len(anticipated) == 1:
+    if len(seen) == 1 and anticipated.total() == 1:
         return seen[0]
-    if anticipated.count(segment.anticipated) != 1 or any(work.engine not in anticipated for work in seen):
+    if anticipated[segment.anticipated] != 1 or any(work.engine not in anticipated for work in seen):
         return None
     return next((work for work in seen if work.engine is segment.anticipated), None)
 

@@ -11,6 +11,7 @@ With another number of pieces, nothing shows which segment a piece is, and none 
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -135,14 +136,14 @@ def _observe_matched(
     typical = find_typical(calls, rows)
     matched = MatchedCalls(calls, rows, *pieces, int(np.searchsorted(rows, typical)))
     places = list(_list_places(seen.segments))
+    alike: defaultdict[int, Counter[Engine | None]] = defaultdict(Counter)
+    for segment, (piece, gap) in zip(seen.segments, places, strict=True):
+        if piece is None:
+            alike[gap][segment.anticipated] += 1
     segments = [
         matched.describe_piece(segment, piece)
         if piece is not None
-        else matched.describe_between(
-            segment,
-            gap,
-            [other for other, place in zip(seen.segments, places, strict=True) if place == (None, gap)],
-        )
+        else matched.describe_between(segment, gap, alike[gap])
         for segment, (piece, gap) in zip(seen.segments, places, strict=True)
     ]
     gaps = {

@@ -12,15 +12,19 @@ if TYPE_CHECKING:
 
 _NAME_WIDTH = 60
 PLAN_LIMITS: Mapping[JoinLimit, str] = {
-    "other-chip": "The plan is for another chip ({target}) than the recording's.",
-    "other-build": "The plan is of another build of the system ({target}) than the recording's.",
+    "other-chip": "The plan is for another chip ({chip}) than the recording's.",
+    "other-build": "The plan is of another build of the system ({build}) than the recording's.",
     "other-units": "The plan is for other compute units than those that the app requests.",
     "plan-differs": "Some operations of the plan and of the model's file have no counterpart in the other.",
     "name-differs": "The model's file has another name than the recording's only model.",
 }
-"""Reasons why a plan may not be that of the calls. ``target`` is its chip and build."""
+"""Reasons why a plan may not be that of the calls. ``chip`` and ``build`` are the plan's."""
 _LIMITS: Mapping[JoinLimit, str] = {
     **PLAN_LIMITS,
+    "target-unknown": (
+        "Plan and recording do not both state a chip or a build of the system: that the plan is for this"
+        " device and system is not checked."
+    ),
     "no-plan": "Without a plan, no engine is anticipated for an operation: give one with --plan.",
     "no-anticipated-engines": "The plan states no engine for any operation.",
     "function-unknown": (
@@ -48,7 +52,8 @@ def describe_join(model: JoinedModel) -> str:
         for word, file in (("model", model.model_file), ("plan", model.plan_file))
         if file
     )
-    target = f" for {printable(model.plan_target)}" if model.plan_target else ""
+    words = " ".join(filter(None, (model.plan_chip, model.plan_build)))
+    target = f" for {printable(words)}" if words else ""
     operations = f"{plural(len(model.operations), 'operation')}, " if model.operations else ""
     leaving = ""
     if model.plan_file and model.operations:
@@ -91,4 +96,4 @@ def describe_limits(model: JoinedModel) -> Iterator[str]:
         elif limit == "not-on-engine":
             yield f"{plural(model.absent, 'call')} ran without the Neural Engine."
         else:
-            yield _LIMITS[limit].format(target=printable(model.plan_target))
+            yield _LIMITS[limit].format(chip=printable(model.plan_chip), build=printable(model.plan_build))

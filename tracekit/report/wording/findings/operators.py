@@ -113,7 +113,8 @@ def _list_warnings(numbers: PlanNumbers) -> Iterator[str]:
     """Yield the sentences about a plan of another target or model, which a reader must not miss."""
     for limit in numbers["limits"]:
         if limit in PLAN_LIMITS:
-            yield PLAN_LIMITS[limit].format(target=printable(numbers["target"]))
+            chip, build = printable(numbers["chip"]), printable(numbers["build"])
+            yield PLAN_LIMITS[limit].format(chip=chip, build=build)
 
 
 def _write_comparison(numbers: PlanNumbers) -> str:
