@@ -117,8 +117,8 @@ class JoinedModel:
     """One model of the recording, joined with its file and plan.
 
     ``model`` is the recording's name of it, ``pid`` its process. ``model_file`` and ``plan_file`` are names
-    of files without their folders, ``plan_form`` the kind of plan, ``plan_chip`` and ``plan_build`` its target; each
-    is empty where there is none. ``typical_call`` is the row of the window whose length is the median,
+    of files without their folders, ``plan_form`` the kind of plan, ``plan_chip`` and ``plan_build`` its target;
+    each is empty where there is none. ``typical_call`` is the row of the window whose length is the median,
     ``length_ns`` its length. ``pieces`` is the usual number of pieces per call on the Neural Engine,
     ``matched`` the number of calls whose pieces are those of the plan, ``absent`` the number of those that
     ran without it.
