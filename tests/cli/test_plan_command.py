@@ -51,7 +51,7 @@ def headline(path: Path) -> str:
         ("A?C", "1 of 3 operations is anticipated off the Neural Engine, in 1 place: 3 segments. The plan states no engine for 1 operation."),
         ("C??", "None of 3 operations is anticipated on the Neural Engine: 1 on the CPU, in 2 segments. The plan states no engine for 2 operations."),
         ("A", "The one operation is anticipated on the Neural Engine."),
-        ("G", "The one operation is anticipated off the Neural Engine, on the GPU."),
+        ("G", "The one operation is anticipated off the Neural Engine: 1 on the GPU."),
         ("??", "The plan states no engine for any of its 2 operations."),
         ("", "The file states no placement."),
     ],

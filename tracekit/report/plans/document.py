@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from tracekit.mlmodels.plans import Plan, PlannedOperation
@@ -78,27 +78,35 @@ def _summarize_operations(plan: Plan, counts: PlanCounts) -> Iterator[str]:
     scope = f" in {plural(functions, 'function')}" if functions > 1 else ""
     total = plural(counts.operations, "operation")
     segments = plural(counts.segments, "segment")
+    engines = Counter(operation.engine for operation in _iter_computing(plan))
     if counts.operations == 1:
-        engine = next(_iter_computing(plan)).engine
-        where = "on the Neural Engine" if counts.on_ane else f"off the Neural Engine, on the {_WORDS[engine]}"
+        where = "on the Neural Engine" if counts.on_ane else f"off the Neural Engine: {_list_others(engines)}"
         yield f"The one operation is anticipated {where}."
     elif not counts.on_ane:
-        engines = Counter(operation.engine for operation in _iter_computing(plan))
-        where = [f"{engines[engine]:,} on the {_WORDS[engine]}" for engine in _OTHERS if engines[engine]]
-        places = join_words(where)
+        places = _list_others(engines)
         yield f"None of {total}{scope} is anticipated on the Neural Engine: {places}, in {segments}."
     elif counts.off_ane:
-        verb = "is" if counts.off_ane == 1 else "are"
         yield (
-            f"{counts.off_ane:,} of {total}{scope} {verb} anticipated off the Neural Engine, in"
+            f"{counts.off_ane:,} of {total}{scope} {_be(counts.off_ane)} anticipated off the Neural Engine, in"
             f" {plural(counts.places, 'place')}: {segments}."
         )
     elif counts.unstated:
-        yield f"{counts.on_ane:,} of {total}{scope} are anticipated on the Neural Engine: {segments}."
+        verb = _be(counts.on_ane)
+        on_ane = f"{counts.on_ane:,} of {total}{scope} {_be(counts.on_ane)} anticipated on the Neural Engine"
+        yield f"{on_ane}: {segments}."
     else:
         yield f"All {total}{scope} are anticipated on the Neural Engine: {segments}."
     if counts.unstated:
         yield f"The plan states no engine for {plural(counts.unstated, 'operation')}."
+
+
+def _list_others(counts: Mapping[Engine | None, int]) -> str:
+    """Return ``2 on the GPU and 1 on the CPU``, or an empty text."""
+    return join_words([f"{counts[engine]:,} on the {_WORDS[engine]}" for engine in _OTHERS if counts[engine]])
+
+
+def _be(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _iter_computing(plan: Plan) -> Iterator[PlannedOperation]:
@@ -106,16 +114,16 @@ def _iter_computing(plan: Plan) -> Iterator[PlannedOperation]:
 
 
 def _summarize_regions(plan: Plan) -> str:
-    counts = Counter(region.engine for function in plan.functions for region in function.regions)
-    others = [f"{counts[engine]:,} on the {_WORDS[engine]}" for engine in _OTHERS if counts[engine]]
-    if counts[Engine.ANE]:
-        verb = "is" if counts[Engine.ANE] == 1 else "are"
-        parts = [f"{plural(counts[Engine.ANE], 'region')} {verb} anticipated on the Neural Engine", *others]
-        return f"{join_words(parts)}."
+    counts: Counter[Engine | None] = Counter(
+        region.engine for function in plan.functions for region in function.regions
+    )
+    others = _list_others(counts)
+    if on_ane := counts[Engine.ANE]:
+        first = f"{plural(on_ane, 'region')} {_be(on_ane)} anticipated on the Neural Engine"
+        return f"{' and '.join(filter(None, (first, others)))}."
     if plan.ane_regions == 0:
-        also = f"; {join_words(others)}" if others else ""
-        return f"No region is anticipated on the Neural Engine{also}."
-    return f"The file names regions: {join_words(others)}. It does not show whether there are others."
+        return f"No region is anticipated on the Neural Engine{f'; {others}' if others else ''}."
+    return f"The file names regions: {others}. It does not show whether there are others."
 
 
 def _summarize_messages(plan: Plan, counts: PlanCounts) -> str:
