@@ -75,27 +75,22 @@ def _summarize(plan: Plan, counts: PlanCounts) -> str:
 
 def _summarize_operations(plan: Plan, counts: PlanCounts) -> Iterator[str]:
     functions = sum(1 for function in plan.functions if function.operations)
-    scope = f" in {plural(functions, 'function')}" if functions > 1 else ""
-    total = plural(counts.operations, "operation")
+    total = plural(counts.operations, "operation") + (f" in {functions:,} functions" if functions > 1 else "")
     segments = plural(counts.segments, "segment")
-    engines = Counter(operation.engine for operation in _iter_computing(plan))
+    others = _list_others(Counter(operation.engine for operation in _iter_computing(plan)))
+    off, on = (f"{_be(count)} anticipated" for count in (counts.off_ane, counts.on_ane))
     if counts.operations == 1:
-        where = "on the Neural Engine" if counts.on_ane else f"off the Neural Engine: {_list_others(engines)}"
+        where = "on the Neural Engine" if counts.on_ane else f"off the Neural Engine: {others}"
         yield f"The one operation is anticipated {where}."
     elif not counts.on_ane:
-        places = _list_others(engines)
-        yield f"None of {total}{scope} is anticipated on the Neural Engine: {places}, in {segments}."
+        yield f"None of {total} is anticipated on the Neural Engine: {others}, in {segments}."
     elif counts.off_ane:
-        yield (
-            f"{counts.off_ane:,} of {total}{scope} {_be(counts.off_ane)} anticipated off the Neural Engine, in"
-            f" {plural(counts.places, 'place')}: {segments}."
-        )
+        places = f"in {plural(counts.places, 'place')}: {segments}"
+        yield f"{counts.off_ane:,} of {total} {off} off the Neural Engine, {places}."
     elif counts.unstated:
-        verb = _be(counts.on_ane)
-        on_ane = f"{counts.on_ane:,} of {total}{scope} {_be(counts.on_ane)} anticipated on the Neural Engine"
-        yield f"{on_ane}: {segments}."
+        yield f"{counts.on_ane:,} of {total} {on} on the Neural Engine: {segments}."
     else:
-        yield f"All {total}{scope} are anticipated on the Neural Engine: {segments}."
+        yield f"All {total} are anticipated on the Neural Engine: {segments}."
     if counts.unstated:
         yield f"The plan states no engine for {plural(counts.unstated, 'operation')}."
 
