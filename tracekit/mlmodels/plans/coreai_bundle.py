@@ -1,9 +1,9 @@
-"""Core AI models that were specialized: a ``.aimodelx`` or ``.aimodelc`` folder, also within ``coreai-cache``.
+"""Specialized models of Core AI: a ``.aimodelx`` or ``.aimodelc`` folder, also in ``coreai-cache``.
 
-Regions of the Neural Engine and of the GPU are named in file names (``main_x_ANE_region_0_0.bc``) and in the bytecode
-of ``specialized_model_<n>.mpsgraph``, where their names are searched for; nothing else of it is decoded. Regions of
-both engines in one model are the normal case. ``GPU adapter present`` of the manifest says nothing about that.
-Source: github.com/4rg0naut/silicon-ledger-public, EXP-026.
+Regions of the Neural Engine and of the GPU are named in file names (``main_x_ANE_region_0_0.bc``) and in
+the bytecode of ``specialized_model_<n>.mpsgraph``, where their names are searched for; nothing else of it
+is decoded. Regions of both engines in one model are the normal case. ``GPU adapter present`` of the
+manifest says nothing about that. Source: github.com/4rg0naut/silicon-ledger-public, EXP-026.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tracekit.mlmodels.mlir_bytecode import MAGIC
 from tracekit.mlmodels.plans.manifest import Manifest, read_manifest
 from tracekit.mlmodels.plans.places import find_core_ai_place
 from tracekit.mlmodels.plans.plan import Plan, PlannedFunction, PlannedRegion
 from tracekit.mlmodels.wire import DamagedModelError
 from tracekit.model.vocabulary import Engine
-from tracekit.text import plural
 
 FORM = "Core AI specialized model"
 
@@ -28,7 +28,7 @@ _PACKAGE, _BYTECODE, _BNNS = ".mpsgraphpackage", ".mpsgraph", "BNNS"
 _MAX_REGIONS = 100_000
 _NAME_BYTES = 300
 _REGION = re.compile(rb"_(ANE|GPU)_region_(\d{1,6})(?:_(\d{1,6}))?")
-_NAME_END = re.compile(rb"[\w.$-]*\Z")
+_NAME = re.compile(rb"[\w.$-]*")
 _PLACED = re.compile(rb"placement\.region_type<(ANE|GPU)>")
 _ENGINES = {"ANE": Engine.ANE, "GPU": Engine.GPU}
 
@@ -48,7 +48,7 @@ class _Region:
 
 @dataclass
 class _Bundle:
-    """What the files of a specialized model state."""
+    """The facts in the files of a specialized model."""
 
     regions: set[_Region] = field(default_factory=set)
     placed: set[str] = field(default_factory=set)
@@ -69,7 +69,9 @@ def find_root(folder: Path, file: Path) -> Path | None:
         return None
     roots = [index for index, part in enumerate(parts) if part.endswith(_SUFFIXES)]
     roots += [index for index, part in enumerate(parts) if part.endswith(_PACKAGE)]
-    return folder.joinpath(*parts[: roots[0] + 1]) if roots and not folder.name.endswith(_SUFFIXES) else folder
+    return (
+        folder.joinpath(*parts[: roots[0] + 1]) if roots and not folder.name.endswith(_SUFFIXES) else folder
+    )
 
 
 def read(root: Path, files: Iterable[Path]) -> Plan:
@@ -88,7 +90,10 @@ def read(root: Path, files: Iterable[Path]) -> Plan:
         )
     named = {region.engine for region in bundle.regions}
     # An engine that is placed without a name for its regions, and a delegate that is one region by itself.
-    others = [PlannedRegion(f"placement.region_type<{word}>", _ENGINES[word]) for word in sorted(bundle.placed - named)]
+    others = [
+        PlannedRegion(f"placement.region_type<{word}>", _ENGINES[word])
+        for word in sorted(bundle.placed - named)
+    ]
     others += [PlannedRegion(_BNNS, Engine.CPU)] if bundle.has_bnns else []
     if others:
         functions.setdefault("", []).extend(others)
@@ -112,9 +117,13 @@ def _count_ane(bundle: _Bundle) -> int | None:
     count = sum(region.engine == "ANE" for region in bundle.regions)
     if count or "ANE" in bundle.placed:
         return count or 1
-    packs = [manifest.has_ane_binaries for manifest in bundle.manifests]
-    shows_none = bundle.has_bytecode or bundle.regions or bundle.has_bnns or (packs and not any(packs) and None not in packs)
+    is_of_cpu = bundle.has_bnns and not bundle.manifests
+    shows_none = bundle.has_bytecode or is_of_cpu or _have_none(bundle.manifests)
     return 0 if shows_none else None
+
+
+def _have_none(manifests: list[Manifest]) -> bool:
+    return bool(manifests) and all(manifest.has_no_ane_region for manifest in manifests)
 
 
 def _list_limits(bundle: _Bundle) -> Iterator[str]:
@@ -131,7 +140,6 @@ def _add_file(bundle: _Bundle, root: Path, file: Path) -> None:
     if file.name == "manifest.plist" and file.parent.name.endswith(_PACKAGE):
         bundle.manifests.append(read_manifest(file))
     elif file.name.startswith("specialized_model_") and file.name.endswith(_BYTECODE):
-        bundle.has_bytecode = True
         _search_bytecode(bundle, file)
     bundle.has_bnns |= _is_bnns(file)
 
@@ -141,6 +149,7 @@ def _search_bytecode(bundle: _Bundle, file: Path) -> None:
         if file.stat().st_size == 0:
             return
         with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            bundle.has_bytecode |= data[: len(MAGIC)] == MAGIC
             bundle.regions.update(_iter_regions(data))
             bundle.placed.update(match[1].decode() for match in _PLACED.finditer(data))
 
@@ -149,9 +158,9 @@ def _iter_regions(data: bytes | mmap.mmap) -> Iterator[_Region]:
     """Yield the regions whose names stand in bytes: at most ``_MAX_REGIONS`` and one."""
     regions: set[_Region] = set()
     for match in _REGION.finditer(data):
-        before = bytes(data[max(0, match.start() - _NAME_BYTES) : match.start()])
-        name = _NAME_END.search(before)
-        function = name[0].decode("utf-8", "replace") if name else ""
+        backward = bytes(data[max(0, match.start() - _NAME_BYTES) : match.start()])[::-1]
+        name = _NAME.match(backward)
+        function = name[0][::-1].decode("utf-8", "replace") if name else ""
         numbers = tuple(int(number) for number in match.groups()[1:] if number is not None)
         region = _Region(function, match[1].decode(), numbers)
         if region not in regions:
@@ -162,8 +171,9 @@ def _iter_regions(data: bytes | mmap.mmap) -> Iterator[_Region]:
 
 
 def _find_function(region: _Region, functions: Iterable[str]) -> str:
-    """Return the entry function that a region's name begins with: ``main_x`` of ``main_x_0``; else that name."""
-    return next((name for name in functions if name and region.function.startswith(name)), region.function)
+    """Return the entry function that a region is of (``main_x`` of ``main_x_0``), or its own name."""
+    names = [name for name in functions if name and region.function.startswith(name)]
+    return max(names, key=len, default=region.function)
 
 
 def _is_bnns(file: Path) -> bool:

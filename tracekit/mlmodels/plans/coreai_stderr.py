@@ -1,9 +1,10 @@
-"""The specialization's standard error of Core AI (and of Core ML's E5): refusals and failures among megabytes of warnings.
+"""Standard error of a specialization (Core AI, Core ML's E5): refusals among megabytes of warnings.
 
-The messages are printed once, at the first specialization; later ones take the result from the cache in silence.
-Lines are read in pieces, because a warning can hold a whole program. Shapes of messages: apple/coreai-models issues
-#138 and #205, MLIR's printed locations (https://mlir.llvm.org/docs/Dialects/Builtin/#location-attributes); **no whole
-output was at hand**, so a message is taken wherever it stands, with the first source line that its line has.
+The messages are printed once, at the first specialization; later ones take the result from the cache in
+silence. Lines are read in pieces, because a warning can hold a whole program. Shapes of messages:
+apple/coreai-models issues #138 and #205, MLIR's printed locations
+(https://mlir.llvm.org/docs/Dialects/Builtin/#location-attributes); **no whole output was at hand**, so a
+message is taken wherever it stands, with the first source line that its line has.
 """
 
 from __future__ import annotations
@@ -32,11 +33,15 @@ _MARK = re.compile(
     rb"|incompatibleCompiledAssetArchitecture|MILCompilerForANE|ANE model load has failed",
     re.MULTILINE,
 )
+_HINTS = (b"ANE", b"ane_", b"internal error", b"incompatibleCompiled", b"coreai-cache", b"E5RT")
+"""Each message has one of these, and few other lines have: searching for them is fast."""
 _REFUSAL = re.compile(
     rb'"ane_validation_message"\("(?P<message>(?:[^"\\\n]|\\.){1,2000})"'
     rb'|(?<!\(\) )failed: (?P<reason>[^\n"<>]{0,300}?\bANE\b[^\n"<>]{0,300})'
 )
-_SOURCE = re.compile(rb'"(?P<quoted>[^"\n]{1,500})":(?P<quoted_line>\d{1,7})(?::\d|\b)|^(?P<plain>[^\s:"]{1,500}\.\w{1,6}):(?P<plain_line>\d{1,7}):\d')
+_SOURCE = re.compile(
+    rb'"(?P<quoted>[^"\n]{1,500})":(?P<quoted_line>\d{1,7})(?::\d|\b)|^(?P<plain>[^\s:"]{1,500}\.\w{1,6}):(?P<plain_line>\d{1,7}):\d'
+)
 _PSEUDO_FILE = b"op_id"
 """The file of a location that only holds the number of an operation."""
 _NAME = re.compile(rb'string<"(?P<name>[A-Za-z_]\w{0,200})"')
@@ -82,7 +87,10 @@ def read(file: PlanFile) -> Plan:
         chip=messages.chip,
         os_build=os_build,
         model=model,
-        messages=tuple(PlanMessage(text, "ane", count) for text, count in messages.failures.items()),
+        messages=tuple(
+            PlanMessage(text, "ane" if "ANE" in text else "", count)
+            for text, count in messages.failures.items()
+        ),
         limits=tuple(_list_limits(messages)),
     )
 
@@ -118,12 +126,20 @@ class _Messages:
             self._block.add(piece)
             if self._block.is_complete:
                 self._end_block()
+        has_hint = any(hint in piece for hint in _HINTS)
+        if has_hint or seen or not is_end:  # the message of a line may be in a later piece
+            self._source = self._source or _find_source(piece)
+            name = None if self._name else _NAME.search(piece)
+            self._name = _decode(name["name"]) if name else self._name
+        if has_hint:
+            self._add_messages(piece, seen)
+        if is_end:
+            self._end_line()
+
+    def _add_messages(self, piece: bytes, seen: int) -> None:
         for match in _REFUSAL.finditer(piece):
             if match.end() > seen and len(self._line) < _MAX_DISTINCT:
                 self._line.append(_decode(match["message"] or match["reason"]))
-        self._source = self._source or _find_source(piece)
-        if not self._name and (name := _NAME.search(piece)):
-            self._name = _decode(name["name"])
         for match in _FAILURE.finditer(piece):
             if match.end() > seen:
                 self._count(self.failures, _decode(match[0]))
@@ -136,8 +152,6 @@ class _Messages:
             self.cache = _decode(cache[0])
         self.is_core_ml |= _CORE_ML.search(piece) is not None
         self.is_core_ai |= b"ane_validation_message" in piece or offline is not None or bool(self.cache)
-        if is_end:
-            self._end_line()
 
     def finish(self) -> None:
         """Take what the end of the text leaves open."""

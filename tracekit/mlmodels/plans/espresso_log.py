@@ -1,12 +1,14 @@
 """Lines of Espresso's log: operators that the Neural Engine's compiler refused, and estimates of costs.
 
-``log stream --predicate 'subsystem == "com.apple.espresso"' --info --debug`` prints them while a model is compiled:
-``Unsupported op <number> (<kind>): <reason>``, and ``[CostModelFeature],<name>,…,<kind>,gFlopCnt,…,Runtime,<ms>,…``.
-The forms are those that github.com/Anemll/anemll-profile reads.
+``log stream --predicate 'subsystem == "com.apple.espresso"' --info --debug`` prints them while a model is
+compiled: ``Unsupported op <number> (<kind>): <reason>``, and
+``[CostModelFeature],<name>,…,<kind>,gFlopCnt,…,Runtime,<ms>,…``. The forms are those that
+github.com/Anemll/anemll-profile reads.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -21,8 +23,11 @@ from tracekit.text import plural
 
 FORM = "Espresso log"
 
-_REFUSAL = re.compile(rb"Unsupported op (?P<number>\d{1,9}|<private>) \((?P<kind>[^()\n]{1,200})\): (?P<reason>[^\n]{1,2000})")
+_REFUSAL = re.compile(
+    rb"Unsupported op (?P<number>\d{1,9}|<private>) \((?P<kind>[^()\n]{1,200})\): (?P<reason>[^\n]{1,2000})"
+)
 _COST = re.compile(rb"\[CostModelFeature\],([^\n]{1,8000})")
+_JSON_MESSAGE = re.compile(rb'"eventMessage"\s*:\s*("(?:[^"\\\n]|\\.){0,8000}")')
 _FIRST_FEATURE = "gFlopCnt"
 
 
@@ -36,6 +41,8 @@ def read(file: PlanFile) -> Plan:
     refused: Counter[tuple[bytes, bytes, bytes]] = Counter()
     costs: dict[tuple[str, str], float | None] = {}
     for line in file.iter_lines():
+        if message := _JSON_MESSAGE.search(line):
+            line = _unescape(message[1])  # noqa: PLW2901 - the message is the line
         if match := _REFUSAL.search(line):
             refused[match["number"], match["kind"], match["reason"].strip()] += 1
         elif match := _COST.search(line):
@@ -49,15 +56,16 @@ def read(file: PlanFile) -> Plan:
         )
         for (number, kind, reason), count in refused.items()
     ]
-    limits = ["The log names operators that were refused; it does not list those that were not, nor where any will run."]
+    limits = ["The log names operators that were refused; it does not list others, nor where any will run."]
     if costs and refused:
         limits.append(
-            f"Its estimates for {plural(len(costs), 'operation')} are by name and its refusals by number: they are"
-            " not joined, and the estimates are left out."
+            f"Its estimates for {plural(len(costs), 'operation')} are by name and its refusals by number:"
+            " they are not joined, and the estimates are left out."
         )
     elif costs:
         operations = [
-            PlannedOperation(kind, name, estimated_ms={} if ms is None else {"": ms}) for (name, kind), ms in costs.items()
+            PlannedOperation(kind, name, estimated_ms={} if ms is None else {"": ms})
+            for (name, kind), ms in costs.items()
         ]
         limits = ["The log has estimates of costs; it does not state where any operation will run."]
     if b"<private>" in file.head:
@@ -74,6 +82,14 @@ def _read_features(fields: Sequence[str]) -> tuple[str, str, float | None]:
         return fields[0], kind, read_cost(float(text))
     except ValueError:
         return fields[0], kind, None
+
+
+def _unescape(message: bytes) -> bytes:
+    """Return a message of a log in JSON (``log show --style ndjson``)."""
+    try:
+        return str(json.loads(message)).encode("utf-8", "replace")
+    except ValueError:
+        return message
 
 
 def _decode(data: bytes) -> str:
