@@ -98,6 +98,7 @@ bench: $(READY) ## how long things take, and how that grows with their size
 	$(BIN)/python benchmarks/dashboard_library.py --out bench-library.json
 	$(BIN)/python benchmarks/dashboard_upload.py --out bench-upload.json
 	$(BIN)/python benchmarks/dashboard_options.py --out bench-options.json
+	$(BIN)/python benchmarks/lint.py --out bench-lint.json
 	$(BIN)/python benchmarks/fleet.py --out bench-fleet.json
 	$(BIN)/python benchmarks/fleet_questions.py --out bench-fleet-questions.json
 
@@ -127,8 +128,9 @@ calibrate: $(READY) ## the error rates of comparisons, first sentences, findings
 	$(BIN)/python benchmarks/change_rates.py --out bench-change-rates.json
 	$(BIN)/python benchmarks/change_rates.py --docs bench-change-rates.json
 
-columns: $(READY) ## the tables of columns in docs/ and in the JSON schema, from their declarations
+columns: $(READY) ## the tables of columns and the rules in docs/, and the JSON schema, from their declarations
 	$(BIN)/python docs/write_columns.py
+	$(BIN)/python docs/write_rules.py
 
 clean: ## remove .venv and everything that was generated
 	rm -f tracekit/parsers/xml/_scanner.c tracekit/parsers/_columns.c tracekit/parsers/*.so tracekit/parsers/xml/*.so

@@ -40,7 +40,7 @@ def test_a_program_text_is_read_with_names_types_and_values(tmp_path: Path) -> N
     assert function.inputs == (Value("x", ValueType("fp16", (1, None))),)
     strides, weights, conv, topk = function.operations
     assert (strides.kind, strides.name, strides.attributes) == ("const", "s", {"val": (2, 2)})
-    assert weights.attributes == {}  # in another file
+    assert weights.attributes == {"blob": ("w.bin", 64)}  # the values are in another file
     assert (conv.kind, conv.name) == ("ios17.conv", 'a "b"')
     assert conv.inputs == (("strides", "s"), ("weight", "w"), ("x", "x"))
     assert topk.inputs == (("values", "c"), ("values", "s"))

@@ -1,4 +1,4 @@
-"""``tracekit explain``: what a finding or an issue means."""
+"""``tracekit explain``: what a finding, an issue or a rule means."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from tracekit.cli.output import HELP, write_output
 from tracekit.cli.terminal import measure_text_width
 
 
-@click.command("explain", context_settings=HELP, short_help="Explain a finding or an issue.")
+@click.command("explain", context_settings=HELP, short_help="Explain a finding, an issue or a rule.")
 @click.argument("name", metavar="NAME")
 def explain_command(name: str) -> None:
-    """Print what a finding or an issue means, what it rests on, what it does not prove, and what to do.
+    """Print what a finding, an issue or a rule means, what it rests on, what it does not prove, what to do.
 
-    NAME is the kind of a finding or the code of an issue, as the other commands print it.
+    NAME is the kind of a finding, the code of an issue or the id of a rule, as the other commands print it.
 
     \b
     Examples:

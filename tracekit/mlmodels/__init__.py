@@ -1,7 +1,7 @@
 """Model files: what a Core ML or Core AI model computes, read without Apple's libraries and on any system.
 
 ``read_model`` turns a path into an ``MLModel``. The room is apart from ``tracekit.model``, the data model of
-recordings. Weights are never read: their sizes are those of files.
+recordings. Weights are not read: their sizes are those of files. ``weights.py`` reads one value of a mask.
 """
 
 from __future__ import annotations

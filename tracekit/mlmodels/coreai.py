@@ -7,14 +7,26 @@ types, source lines, and the names of functions, inputs and outputs. The rest of
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+
 from tracekit.mlmodels.mlir_bytecode import Argument, Cursor, Entry, Module, ModuleOperation
-from tracekit.mlmodels.program import Feature, Function, MLModel, Operation, Value, ValueType
+from tracekit.mlmodels.program import (
+    CONSTANT_VALUES,
+    Constant,
+    Feature,
+    Function,
+    MLModel,
+    Operation,
+    Value,
+    ValueType,
+)
 
 _GRAPH = re.compile(r"aicode\.dataflow\.graph_v\d+")
 _NO_OPERATION = re.compile(r"aicode\.(?:dataflow\.(?:graph|output|yield)_v\d+|serialization\.\w+)")
@@ -29,7 +41,13 @@ _SCALAR_TYPES = {
 }  # fmt: skip
 _OPEN_DIMENSION = -(1 << 63)
 
-_STRING, _ARRAY, _NAMED, _FILE, _FILE_LINE, _LOCATION = 1, 5, 9, 30, 31, 40
+_CONSTANT = "aicode.primitive.constant_v"
+_NUMBERS = {
+    "bool": "?", "fp32": "<f4", "fp16": "<f2", "int64": "<i8", "int32": "<i4", "int16": "<i2", "int8": "i1",
+    "uint64": "<u8", "uint32": "<u4", "uint16": "<u2", "uint8": "u1",
+}  # fmt: skip
+
+_STRING, _ARRAY, _VALUES, _NAMED, _FILE, _FILE_LINE, _LOCATION = 1, 5, 6, 9, 30, 31, 40
 """Attributes of the dialect: their first integer."""
 
 
@@ -130,11 +148,33 @@ class _Reader:
                     ("", _name_value(operation.scope, number, scope, names)) for number in operation.operands
                 ),
                 results,
-                {},
+                self._read_constant(operation, results),
                 operation.depth - depth,
                 self._find_source(operation.location, 0),
                 is_part,
             )
+
+    def _read_constant(self, operation: ModuleOperation, results: tuple[Value, ...]) -> dict[str, Constant]:
+        """Return the values of a constant that stand in the program and are short."""
+        properties = self._module.properties
+        if not operation.name.startswith(_CONSTANT) or not 0 <= operation.properties < len(properties):
+            return {}
+        code, attribute = self._open_attribute(Cursor(properties[operation.properties]).integer())
+        value_type = results[0].type if results else None
+        if attribute is None or code != _VALUES or value_type is None or value_type.shape is None:
+            return {}
+        is_repeated = attribute.byte() == 1
+        data = attribute.view(attribute.count())
+        count = math.prod(size or 0 for size in value_type.shape)
+        spelling = _NUMBERS.get(value_type.dtype)
+        if spelling is None or not 0 < count <= CONSTANT_VALUES:
+            return {}
+        width = np.dtype(spelling).itemsize
+        items = np.frombuffer(data[: len(data) // width * width], spelling)
+        numbers: list[Constant] = items.tolist() * (count if is_repeated else 1)
+        if len(numbers) != count:
+            return {}
+        return {"val": tuple(numbers) if value_type.shape else numbers[0]}
 
     # Types --------------------------------------------------------------------------------------------------
 

@@ -92,7 +92,7 @@ def _read_package(path: Path) -> MLModel:
         raise DamagedModelError("has a Manifest.json that names a file outside of the package")
     model = _read_file(inner)
     weights = sum(size for file, size in iter_files(path) if file != inner and file.parent != path)
-    return replace(model, path=path, weight_file_bytes=weights)
+    return replace(model, path=path, weight_file_bytes=weights, weight_folder=inner.parent)
 
 
 # Compiled models --------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ _FOLDERS: Mapping[str, Callable[[Path], MLModel]] = {
 def _add_metadata(model: MLModel, path: Path) -> MLModel:
     """Return a compiled model with what ``metadata.json`` says of it: features, precisions, counts."""
     weights = sum(size for file, size in iter_files(path) if "weight" in str(file.relative_to(path)))
-    model = replace(model, is_compiled=True, weight_file_bytes=weights)
+    model = replace(model, is_compiled=True, weight_file_bytes=weights, weight_folder=path)
     if not (path / "metadata.json").is_file():
         return model
     loaded = _load_json(path / "metadata.json")

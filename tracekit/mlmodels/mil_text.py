@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from tracekit.mlmodels.program import (
+    BLOB,
     CONSTANT_VALUES,
     MAX_OPERATIONS,
     Constant,
@@ -30,6 +31,8 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _MAX_DEPTH = 64
+_WITHOUT_RESULT = frozenset({"write_state"})
+"""Kinds of operations whose statements begin with the kind, because they give no value."""
 _BOOLEANS = {"true": True, "false": False}
 _OPEN = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
@@ -56,6 +59,8 @@ class _Tokens:
         self._position = 0
         self.next = ""
         self.next_kind = ""
+        self.blob: tuple[Constant, ...] = ()
+        """The place of the values of the constant that was read last, if they are in another file."""
         self._advance()
 
     def take(self, expected: str = "") -> str:
@@ -148,15 +153,15 @@ def _read_outputs(tokens: _Tokens) -> tuple[str, ...]:
 
 def _read_statement(tokens: _Tokens, depth: int) -> Operation | None:
     """Read ``type name[, type name] = kind<opset>(…)[…]``; None for words that begin no statement."""
-    outputs = []
-    while True:
+    outputs: list[Value] = []
+    while tokens.next not in _WITHOUT_RESULT:
         value = _read_typed_name(tokens)
         if not value.name:
             return None  # the header of a block
         outputs.append(value)
         if not tokens.skip(","):
+            tokens.take("=")
             break
-    tokens.take("=")
     kind = tokens.take()
     if tokens.next == "<":
         _skip_brackets(tokens)
@@ -168,7 +173,10 @@ def _read_statement(tokens: _Tokens, depth: int) -> Operation | None:
         tokens.take("=")
         _read_argument(tokens, parameter, inputs, given)
         tokens.skip(",")
+    tokens.blob = ()
     attributes = given | _read_attributes(tokens)
+    if tokens.blob:
+        attributes[BLOB] = tokens.blob
     name = attributes.pop("name", "")
     return Operation(kind, str(name), tuple(inputs), tuple(outputs), attributes, depth)
 
@@ -279,13 +287,27 @@ def _read_constant(tokens: _Tokens, depth: int) -> Constant | None:
 def _read_typed_constant(tokens: _Tokens, word: str) -> Constant | None:
     """Read what follows the first word of ``tensor<int32, [2]>([1, 1])`` or ``BLOBFILE(…)``."""
     if word == "BLOBFILE":
-        _skip_brackets(tokens)
+        tokens.blob = _read_blob(tokens)
         return None
     _read_type(tokens, word, 0)
     tokens.take("(")
     constant = _read_constant(tokens, 1)
     tokens.take(")")
     return constant
+
+
+def _read_blob(tokens: _Tokens) -> tuple[Constant, ...]:
+    """Read ``(path = string("…"), offset = uint64(64))``: the values that the names have."""
+    values: list[Constant] = []
+    tokens.take("(")
+    while not tokens.skip(")"):
+        tokens.take()
+        tokens.take("=")
+        value = _read_constant(tokens, 1)
+        if value is not None:
+            values.append(value)
+        tokens.skip(",")
+    return tuple(values)
 
 
 def _read_items(tokens: _Tokens, close: str, depth: int) -> Constant | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tracekit.mlmodels.coreml_names import DTYPES
-from tracekit.mlmodels.program import CONSTANT_VALUES, Constant, Function, Operation, Value, ValueType
+from tracekit.mlmodels.program import BLOB, CONSTANT_VALUES, Constant, Function, Operation, Value, ValueType
 from tracekit.mlmodels.wire import DamagedModelError, Message
 
 _MAX_DEPTH = 64
@@ -33,6 +33,8 @@ def _read_block(block: Message, depth: int) -> Iterator[Operation]:
         raise DamagedModelError(f"has operations {depth} deep")
     for operation in block.messages(3):
         attributes = {name: _read_constant(value, 0) for name, value in operation.entries(5)}
+        if operation.text(1) == "const" and attributes.get("val") is None:
+            attributes[BLOB] = _find_blob(operation)
         constants = {name: value for name, value in attributes.items() if value is not None}
         inputs, given = _read_inputs(operation)
         yield Operation(
@@ -45,6 +47,15 @@ def _read_block(block: Message, depth: int) -> Iterator[Operation]:
         )
         for nested in operation.messages(4):
             yield from _read_block(nested, depth + 1)
+
+
+def _find_blob(constant: Message) -> Constant | None:
+    """Return the file and the offset of a constant whose values are in another file."""
+    for name, value in constant.entries(5):
+        if name == "val" and 5 in value:
+            stored = value.message(5)
+            return (stored.text(1), stored.integer(2))
+    return None
 
 
 def _read_inputs(operation: Message) -> tuple[tuple[tuple[str, str], ...], dict[str, Constant]]:

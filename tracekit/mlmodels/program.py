@@ -13,6 +13,10 @@ CONSTANT_VALUES = 64
 """The most values of a constant that is kept: strides, axes, paddings; weights are longer."""
 
 
+BLOB = "blob"
+"""The attribute of a constant whose values are in another file: the file's name and the offset in it."""
+
+
 @dataclass(frozen=True, slots=True)
 class ValueType:
     """The type of a value: ``dtype`` in the format's spelling (``fp16``, ``int32``), and its dimensions.
@@ -108,7 +112,7 @@ class MLModel:
     ``form`` names what it is: ``ML Program``, ``neural network``, ``pipeline``, ``Core AI program``, or the
     kind of a model without operators (``treeEnsembleClassifier``). ``stated_counts`` are the counts of
     operators that the file's own metadata states, by kind. ``limits`` are sentences about what the file
-    does not show.
+    does not show. ``weight_folder`` is the folder that names of files of weights are relative to.
     """
 
     path: Path
@@ -123,6 +127,7 @@ class MLModel:
     stated_counts: Mapping[str, int] = field(default_factory=dict)
     size_bytes: int = 0
     weight_file_bytes: int = 0
+    weight_folder: Path | None = None
     is_compiled: bool = False
     limits: tuple[str, ...] = ()
 

@@ -1,4 +1,4 @@
-"""``explain``: what the documentation states about a kind of finding or an issue code."""
+"""``explain``: what the documentation states about a kind of finding, an issue code or a rule."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tracekit.errors import UsageError
 from tracekit.report.document.blocks import Paragraph, Section
+from tracekit.report.models.rules_document import build_rule_sections
 from tracekit.text import clip, printable
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -22,13 +23,19 @@ _NAME_WIDTH = 60
 
 
 def explain(name: str) -> Section:
-    """Return the documentation of a kind of finding or of an issue code."""
+    """Return the documentation of a kind of finding, of an issue code or of a rule."""
     texts = _read_texts()
     if name not in texts:
+        if rules := build_rule_sections(name):
+            return rules[0]
         close = difflib.get_close_matches(name, texts, _MOST_CLOSE)
-        advice = f"Similar names: {', '.join(close)}." if close else "Names are those that analyze prints."
+        advice = (
+            f"Similar names: {', '.join(close)}."
+            if close
+            else "Names are those that analyze and tracekit rules print."
+        )
         wrong = clip(printable(name), _NAME_WIDTH)
-        raise UsageError(f"No kind of finding and no issue code has the name {wrong!r}. {advice}")
+        raise UsageError(f"No kind of finding, no issue code and no rule has the name {wrong!r}. {advice}")
     return Section(name, name, tuple(map(Paragraph, texts[name])))
 
 

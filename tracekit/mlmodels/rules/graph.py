@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
 
-from tracekit.mlmodels.program import Constant, Function, Operation, ValueType
+from tracekit.mlmodels.program import BLOB, Constant, Function, Operation, ValueType
+from tracekit.mlmodels.weights import read_lowest
 
 _OPSET_PREFIX = re.compile(r"^ios\d+\.", re.IGNORECASE)
 _PASSES_CONSTANT = frozenset({"cast", "reshape", "transpose", "expand_dims", "squeeze", "identity"})
@@ -21,7 +23,8 @@ def simplify_kind(kind: str) -> str:
 class Graph:
     """The operations of a function by the values that they make and use; positions are those in the file."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, weight_folder: Path | None = None) -> None:
+        self._weight_folder = weight_folder
         self.function = function
         self.operations = function.operations
         self.kinds = [simplify_kind(operation.kind) for operation in self.operations]
@@ -34,6 +37,7 @@ class Graph:
                 self._producers[value.name] = position
                 self._types[value.name] = value.type
         self._constants: dict[str, bool] = {}
+        self._lowest: dict[tuple[Constant, ...], float | None] = {}
 
     @cached_property
     def _users(self) -> dict[str, list[int]]:
@@ -57,8 +61,13 @@ class Graph:
         for value in self.operations[position].outputs:
             yield from self._users.get(value.name, ())
 
+    def iter_producers(self, position: int) -> Iterator[int]:
+        """Iterate over the positions of the operations that make what an operation uses."""
+        producers = (self.find_producer(name) for _, name in self.operations[position].inputs)
+        return (producer for producer in producers if producer >= 0)
+
     def iter_inputs(self, operation: Operation, parameter: str) -> Iterator[str]:
-        """Iterate over the values of a parameter: by name, by position as ``#1``, or all for an empty name."""
+        """Iterate over the values of a parameter: by name, as ``#1`` by position, or all for an empty one."""
         if parameter.startswith("#"):
             index = int(parameter[1:])
             yield from (name for _, name in operation.inputs[index : index + 1])
@@ -74,6 +83,29 @@ class Graph:
             if position >= 0 and self.operations[position].is_constant:
                 return self.operations[position].attributes.get("val")
         return None
+
+    def find_numbers(self, position: int, parameter: str) -> Sequence[float]:
+        """Return the numbers that a parameter has in the file; none where it has no numbers there."""
+        return list_numbers(self.find_constant(self.operations[position], parameter))
+
+    def find_lowest(self, name: str) -> float | None:
+        """Return the lowest value of a constant; None for what is none, or cannot be read."""
+        position = self.find_producer(name)
+        if position < 0 or not self.operations[position].is_constant:
+            return None
+        constant = self.operations[position]
+        value_type = constant.outputs[0].type if constant.outputs else None
+        stored = constant.attributes.get(BLOB)
+        if isinstance(stored, tuple) and value_type is not None and self._weight_folder is not None:
+            if stored not in self._lowest and len(self._lowest) < _MOST_BLOBS:
+                self._lowest[stored] = read_lowest(self._weight_folder, stored, value_type.dtype)
+            return self._lowest.get(stored)
+        return min(list_numbers(constant.attributes.get("val")), default=None)
+
+    def name_operation(self, position: int) -> str:
+        """Return the name of an operation, or of what it makes where it has none."""
+        operation = self.operations[position]
+        return operation.name or (operation.outputs[0].name if operation.outputs else "")
 
     def is_constant(self, name: str) -> bool:
         """Return whether a value is the same in each call: a constant, or made of constants alone."""
@@ -97,6 +129,8 @@ class Graph:
         return False
 
 
+_MOST_BLOBS = 32
+"""The most constants whose values are read from a file of weights; a mask is shared by the layers."""
 _MOST_STEPS = 16
 """Steps from a value to the constant that it is made of; a file may have a circle."""
 
@@ -106,3 +140,18 @@ def list_numbers(constant: Constant | None) -> Sequence[float]:
     if isinstance(constant, tuple):
         return [number for item in constant for number in list_numbers(item)]
     return [constant] if isinstance(constant, int | float) else []
+
+
+def describe_type(value_type: ValueType) -> str:
+    """Return ``fp16 [1, 64]``; ``?`` is an open dimension."""
+    if value_type.shape is None:
+        return f"{value_type.dtype} of any shape".strip()
+    sizes = ", ".join("?" if size is None else str(size) for size in value_type.shape)
+    return f"{value_type.dtype} [{sizes}]".strip()
+
+
+def describe_outputs(graph: Graph, position: int) -> str:
+    """Return the type of what an operation gives, or nothing where the file does not state it."""
+    types = (value.type for value in graph.operations[position].outputs)
+    stated = next((value_type for value_type in types if value_type is not None), None)
+    return f"gives {describe_type(stated)}" if stated is not None else ""

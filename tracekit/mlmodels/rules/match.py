@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
 from tracekit.mlmodels.program import Function, MLModel
-from tracekit.mlmodels.rules.graph import Graph
+from tracekit.mlmodels.rules.graph import Graph, describe_outputs, simplify_kind
 from tracekit.mlmodels.rules.rule import Claim, Route, Rule
 from tracekit.mlmodels.rules.rules_file import load_rules
 from tracekit.mlmodels.rules.target import Target, make_target
@@ -75,23 +76,27 @@ def _match_operation(
     graph: Graph, position: int, by_kind: Mapping[str, list[tuple[Rule, Claim]]], target: Target
 ) -> tuple[RuleMatch, ...]:
     matches: dict[str, RuleMatch] = {}
-    for rule, claim in (*by_kind.get(graph.kinds[position], ()), *by_kind.get("", ())):
-        if not target.fits(claim):
+    kind = graph.kinds[position]
+    # What is computed when a model is loaded is on no engine, unless a rule names it.
+    general = () if kind.startswith("constexpr_") else by_kind.get("", ())
+    for rule, claim in (*by_kind.get(kind, ()), *general):
+        if kind in claim.no_kinds or not target.fits(claim):
             continue
-        evidence = check_conditions(graph, position, claim)
+        evidence = check_conditions(claim, graph, position)
         if evidence is None:
             continue
         earlier = matches.get(rule.id)
         claims = (*earlier.claims, claim) if earlier else (claim,)
-        matches[rule.id] = RuleMatch(rule, claims, earlier.evidence if earlier else evidence)
+        evidence = earlier.evidence if earlier else evidence or describe_outputs(graph, position)
+        matches[rule.id] = RuleMatch(rule, claims, evidence)
     return tuple(matches.values())
 
 
-def check_conditions(graph: Graph, position: int, claim: Claim) -> str | None:
-    """Return what matched all conditions of a claim, or None."""
+def check_conditions(claim: Claim, *subject: object) -> str | None:
+    """Return what matched all conditions of a claim, in words, or None."""
     parts = []
     for condition in claim.conditions:
-        part = condition(graph, position)
+        part = condition.check(*subject)
         if part is None:
             return None
         parts.append(part)
@@ -138,8 +143,28 @@ def _link_chains(
 
 
 def match_message(text: str) -> str | None:
-    """Return the id of the rule that a runtime's message gives as its reason, or None."""
-    for rule in load_rules():
-        if any(pattern.search(text) for pattern in rule.patterns):
+    """Return the id of the rule that a runtime's message gives as its reason, or None.
+
+    An operation that the message names as unsupported has the rule that lists its kind. Of several rules,
+    that one counts whose pattern matches most of the message.
+    """
+    unsupported = _UNSUPPORTED.search(text)
+    if unsupported:
+        return _find_rule_of_kind(simplify_kind(unsupported[1]))
+    matches = [
+        (len(match[0]), rule.id)
+        for rule in load_rules()
+        for pattern in rule.patterns
+        if (match := pattern.search(text))
+    ]
+    return max(matches, key=lambda match: match[0])[1] if matches else None
+
+
+_UNSUPPORTED = re.compile(r"Unsupported MIL operation\W{0,4}([\w.]+)")
+
+
+def _find_rule_of_kind(kind: str) -> str | None:
+    for rule, claim in iter_claims("Core ML", "ML Program"):
+        if kind in claim.kinds and not claim.conditions and claim.effect == "leaves":
             return rule.id
     return None

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from tracekit.mlmodels.rules.predicates import Predicate
+from tracekit.mlmodels.rules.predicates import PREDICATES
 
 Route: TypeAlias = Literal["Core ML", "Core AI", "direct compile"]
-"""How a model reaches the Neural Engine. A fact of one route is no fact of another."""
+"""The ways on which a model reaches the Neural Engine. A fact of one route is no fact of another."""
 
 Effect: TypeAlias = Literal["graph-leaves", "leaves", "wrong-numbers", "fails", "slower", "information"]
 Grade: TypeAlias = Literal["stated", "measured", "single source", "unverified"]
@@ -19,10 +19,24 @@ Subject: TypeAlias = Literal["operation", "feature", "function", "model", "setti
 
 
 @dataclass(frozen=True, slots=True)
+class Condition:
+    """A predicate, by its subject and name, with its parameters."""
+
+    subject: Subject
+    test: str
+    parameters: Mapping[str, Any]
+
+    def check(self, *subject: object) -> str | None:
+        """Return what matched, in words, or None."""
+        return PREDICATES[self.subject][self.test](*subject, **self.parameters)
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """One claim of a rule: its conditions, which hold together, and how far its evidence reaches.
 
-    ``forms`` are the forms of models that it is about, ``kinds`` the kinds of operations (none: all).
+    ``forms`` are the forms of models that it is about, ``kinds`` the kinds of operations (none: all but
+    ``no_kinds``).
     ``chips`` and ``systems`` are those that it was measured on or stated for; none means that it is stated
     for all, or that its source names none: ``scope`` puts it in words. ``units`` are the compute units that
     it is about (none: all that use the Neural Engine). ``contradicted_by`` is evidence to the contrary.
@@ -36,7 +50,8 @@ class Claim:
     forms: tuple[str, ...] = ()
     subject: Subject = "operation"
     kinds: tuple[str, ...] = ()
-    conditions: tuple[Predicate, ...] = ()
+    no_kinds: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
     chips: tuple[str, ...] = ()
     systems: tuple[str, ...] = ()
     units: tuple[str, ...] = ()

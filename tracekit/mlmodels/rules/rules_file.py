@@ -6,12 +6,13 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import cache
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
 from tracekit.errors import InputError
-from tracekit.mlmodels.rules.predicates import PREDICATES, Predicate
-from tracekit.mlmodels.rules.rule import Claim, Effect, Grade, Route, Rule, RuleExample, Subject
+from tracekit.mlmodels.rules.predicates import PREDICATES
+from tracekit.mlmodels.rules.rule import Claim, Condition, Effect, Grade, Route, Rule, RuleExample, Subject
 
 FILES = ("data_types", "shapes", "operators", "convolution", "weights", "settings")
 """The files of ``data`` without their extension, in the order in which rules are listed."""
@@ -29,6 +30,11 @@ _VALUES: dict[str, tuple[str, ...]] = {
 def load_rules() -> tuple[Rule, ...]:
     """Return the rules about models."""
     return tuple(rule for name in FILES for rule in read_rules_file(_DATA / f"{name}.toml"))
+
+
+@cache
+def _load_sources() -> Mapping[str, str]:
+    return tomllib.loads((_DATA / "sources.toml").read_text("utf-8"))
 
 
 def read_rules_file(path: Path) -> list[Rule]:
@@ -68,20 +74,45 @@ class _Reader:
             for value in [given] if isinstance(given, str) else given:
                 if value not in allowed:
                     self.fail(f"{value!r} is no {key}: {', '.join(allowed)}")
-        conditions = tuple(self._read_condition(condition) for condition in entry.get("conditions", ()))
-        claim: Claim = self._build(Claim, {**entry, "conditions": conditions})
+        subject = entry.get("subject", "operation")
+        conditions = tuple(self._read_condition(subject, item) for item in entry.get("conditions", ()))
+        cited = {
+            "sources": [self._cite(key) for key in entry.get("sources", ())],
+            "contradicted_by": [self._cite_statement(text) for text in entry.get("contradicted_by", ())],
+        }
+        claim: Claim = self._build(Claim, {**entry, **cited, "conditions": conditions})
         is_open = not claim.kinds and not claim.conditions and claim.subject != "setting"
         if claim.is_checked and is_open:
             self.fail("has a claim about everything: it needs kinds or conditions")
         return claim
 
-    def _read_condition(self, entry: Mapping[str, Any]) -> Predicate:
-        values = dict(entry)
-        predicate = PREDICATES.get(str(values.pop("test", "")))
-        if predicate is None:
-            self.fail(f"has a condition whose 'test' is none of {', '.join(PREDICATES)}")
-        built: Predicate = self._build(predicate, values)
-        return built
+    def _read_condition(self, subject: Subject, entry: Mapping[str, Any]) -> Condition:
+        parameters = {key: _freeze(value) for key, value in entry.items() if key != "test"}
+        test = str(entry.get("test", ""))
+        if test not in PREDICATES[subject]:
+            self.fail(f"has a condition whose 'test' is none of {', '.join(PREDICATES[subject])}")
+        declared = signature(PREDICATES[subject][test]).parameters.values()
+        keys = {item.name: item for item in declared if item.kind is Parameter.KEYWORD_ONLY}
+        if unknown := [key for key in parameters if key not in keys]:
+            self.fail(f"has the condition {test!r} with the unknown key {unknown[0]!r}")
+        missing = [
+            key for key, item in keys.items() if item.default is Parameter.empty and key not in parameters
+        ]
+        if missing:
+            self.fail(f"has the condition {test!r} without {missing[0]!r}")
+        return Condition(subject, test, parameters)
+
+    def _cite(self, key: str) -> str:
+        citation = _load_sources().get(key)
+        if citation is None:
+            self.fail(f"cites {key!r}, which sources.toml does not have")
+        return citation
+
+    def _cite_statement(self, text: str) -> str:
+        """Return ``key: statement`` as the statement with its source behind it; other texts as they are."""
+        key, colon, statement = text.partition(": ")
+        source = _load_sources().get(key) if colon else None
+        return f"{statement} ({source})" if source else text
 
     def _build(self, kind: Callable[..., Any], values: Mapping[str, Any]) -> Any:
         declared = {item.name: item for item in fields(kind)}  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The chip, the system and the setting that rules are narrowed to; chips and the compiler's names for them."""
+"""The chip, the system and the setting that rules are narrowed to; chips and compilers' names for them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tracekit.errors import UsageError
 from tracekit.mlmodels.rules.rule import Claim
+from tracekit.text import clip, printable
 
 UNITS = ("all", "cpuAndNeuralEngine", "cpuAndGPU", "cpuOnly")
 """``MLComputeUnits`` in the spelling of Swift."""
@@ -52,7 +53,7 @@ CHIPS = (
     Chip("A10", "A10", has_engine=False),
     Chip("Intel", "Intel", has_engine=False),
 )
-"""The chips that can be named. Of M3, of the A series and of Pro, Max and Ultra, most names were read on no device."""
+"""The chips that can be named. Most of the A series, of Pro, Max and Ultra, were read on no device."""
 
 _VARIANT = re.compile(r"\s*(?:pro|max|ultra)$", re.IGNORECASE)
 _SYSTEM = re.compile(
@@ -63,7 +64,7 @@ _SYSTEM_NAMES = {name.lower(): name for name in ("macOS", "iOS", "iPadOS", "tvOS
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What rules are narrowed to; an empty text narrows nothing. ``chip`` is a family: ``M4``, ``A17``."""
+    """The chip, system and setting of rules; an empty text narrows nothing. ``chip`` is a family: ``M4``, ``A17``."""
 
     chip: str = ""
     system: str = ""
@@ -90,6 +91,11 @@ class Target:
     def _fits_units(self, claim: Claim) -> bool:
         if claim.units:
             return self.units in claim.units
+        return self.uses_engine
+
+    @property
+    def uses_engine(self) -> bool:
+        """True unless the compute units leave the Neural Engine out."""
         return self.units not in ("cpuAndGPU", "cpuOnly")
 
 
@@ -101,25 +107,34 @@ def make_target(chip: str = "", system: str = "", units: str = "") -> Target:
     return Target(_find_family(chip) if chip else "", name, version, units)
 
 
-def _find_family(chip: str) -> str:
-    wanted = " ".join(chip.split()).lower()
-    for known in CHIPS:
-        if wanted in (known.name.lower(), known.family.lower(), *known.architectures):
-            return known.family
+def _find_family(name: str) -> str:
+    """Return the family of a chip by its name or by a compiler's name of its engine."""
+    wanted = " ".join(name.split()).lower()
     family = _VARIANT.sub("", wanted)
-    for known in CHIPS:
-        if family == known.family.lower():
-            return known.family
-    names = ", ".join(dict.fromkeys(known.name for known in CHIPS))
+    named = [chip for chip in CHIPS if wanted in (chip.name.lower(), *chip.architectures)]
+    named = named or [chip for chip in CHIPS if family == chip.family.lower()]
+    families = list(dict.fromkeys(chip.family for chip in named))
+    if len(families) == 1:
+        return families[0]
+    if families:
+        raise UsageError(
+            f"{printable(name)} is the name of several engines. Name the chip: {', '.join(families)}."
+        )
+    names = ", ".join(chip.name for chip in CHIPS)
     architectures = ", ".join(
-        f"{known.architectures[0]} ({known.name})" for known in CHIPS if known.architectures
+        f"{architecture} ({chip.name})" for chip in CHIPS for architecture in chip.architectures
     )
-    raise UsageError(f"{chip!r} names no chip.", f"Chips: {names}.", f"Compilers' names: {architectures}.")
+    raise UsageError(
+        f"{clip(printable(name), 40)!r} names no chip.",
+        f"Chips: {names}.",
+        f"Names of compilers: {architectures}.",
+    )
 
 
 def _parse_system(text: str) -> tuple[str, tuple[int, ...]]:
     match = _SYSTEM.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"{text!r} names no system. Write it as macOS27, macOS 26.6 or iOS 18.")
+        shown_text = clip(printable(text), 40)
+        raise UsageError(f"{shown_text!r} names no system. Write it as macOS27, macOS 26.6 or iOS 18.")
     version = tuple(int(part) for part in match[2].split(".")) if match[2] else ()
     return _SYSTEM_NAMES[match[1].lower()], version

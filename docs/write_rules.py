@@ -1,0 +1,86 @@
+"""The rules about models in docs/rules.md, from the files of rules.
+
+python docs/write_rules.py     writes them (make columns)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tracekit.mlmodels.rules import Rule, load_rules
+from tracekit.mlmodels.rules.predicates import PREDICATES
+from tracekit.mlmodels.rules.target import CHIPS
+from tracekit.report.models.rule_words import (
+    EFFECT_WORDS,
+    describe_evidence,
+    describe_match,
+    describe_sources,
+)
+
+PAGE = Path(__file__).with_name("rules.md")
+
+
+def render_page() -> str:
+    """Return the page with its lists written again; what stands around them stays."""
+    text = PAGE.read_text("utf-8")
+    for name, lines in (("chips", list_chips()), ("tests", list_tests()), ("rules", list_rules())):
+        begin, end = f"<!-- {name}: make columns -->", f"<!-- end of {name} -->"
+        head, tail = text.partition(begin)[0], text.partition(end)[2]
+        text = "\n".join([head + begin, *lines, end + tail])
+    return text
+
+
+def list_chips() -> Iterator[str]:
+    """Yield the table of chips."""
+    yield "| chip | compilers' name of its engine | read from |"
+    yield "|---|---|---|"
+    for chip in CHIPS:
+        name = ", ".join(f"`{name}`" for name in chip.architectures) or "not established"
+        yield f"| {chip.name} | {name if chip.has_engine else 'no engine for apps'} | {chip.source} |"
+
+
+def list_tests() -> Iterator[str]:
+    """Yield the table of conditions."""
+    yield "| subject | test | matches |"
+    yield "|---|---|---|"
+    for subject, tests in PREDICATES.items():
+        for name, test in tests.items():
+            first_line = (test.__doc__ or "").strip().splitlines()[0].removeprefix("Match ")
+            yield f"| {subject} | `{name}` | {first_line.rstrip('.')} |"
+
+
+def list_rules() -> Iterator[str]:
+    """Yield the rules, each under a heading."""
+    for rule in load_rules():
+        yield f"### {rule.id}"
+        yield ""
+        yield f"**{escape(rule.title)}.** {escape(rule.explanation)}"
+        if rule.unchecked:
+            yield f"Not checked: {escape(rule.unchecked)}."
+        yield ""
+        yield from list_claims(rule)
+        if rule.fix:
+            yield f"- To do: {escape(rule.fix)}"
+        yield ""
+
+
+def list_claims(rule: Rule) -> Iterator[str]:
+    """Yield the claims of a rule as lines of a list."""
+    for claim in rule.claims:
+        forms = f"{' or '.join(claim.forms)}: " if claim.forms else ""
+        checked = f"; checked on {escape(forms + describe_match(claim))}" if claim.is_checked else ""
+        yield (
+            f"- {EFFECT_WORDS[claim.effect]}; {escape(describe_evidence(claim))}; "
+            f"{escape(describe_sources(claim))}{checked}"
+        )
+        yield from (f"- against it: {escape(text)}" for text in claim.contradicted_by)
+
+
+def escape(text: str) -> str:
+    """Return text without Markdown's meaning of underscores and asterisks."""
+    return text.replace("_", "\\_").replace("*", "\\*").replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render_page(), "utf-8")
