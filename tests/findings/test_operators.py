@@ -18,7 +18,7 @@ from tracekit.report.wording.findings import FindingText, finding_text
 from tracekit.report.wording.findings.text import SENTENCES
 from tracekit.report.wording.joins import _LIMITS, PLAN_LIMITS, describe_limits
 
-MESSAGE = "Unsupported gather index type"
+MESSAGE = "run-time indices are not taken"
 
 
 def kinds(analysis: Analysis) -> list[str]:

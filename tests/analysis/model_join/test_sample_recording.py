@@ -55,7 +55,7 @@ def test_the_first_screen_names_operations_reasons_and_cost(analysis: Analysis) 
     screen = " ".join("\n".join(analysis.to_text().splitlines()[:24]).split())
     for words in (
         "4 of 11 operations of Encoder leave the Neural Engine and cut each call into 3 pieces there: gather_12,",
-        'gather_12: the plan: "Unsupported gather index type".',
+        'gather_12: the plan: "Unsupported gather index type"',
         "Costs 115 ms over 10 calls",
         "softmax_7: rule DT01",
     ):
