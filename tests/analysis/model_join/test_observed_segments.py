@@ -32,7 +32,7 @@ def test_segments_of_a_model_that_is_cut_by_the_cpu() -> None:
     assert (between.basis, between.gap_ns, between.hand_over_ns) == (Basis.SAMPLED, 8 * MS, None)
     assert (last.start_ns, last.end_ns, last.gap_ns) == (14 * MS, 18 * MS, None)
     assert (joined.lost_ns, joined.lost_total_ns) == (8 * MS, 4 * 8 * MS)
-    assert (joined.calls, joined.matched, joined.pieces, joined.limits) == (4, 4, 2, ())
+    assert (joined.calls, joined.matched_calls, joined.pieces, joined.limits) == (4, 4, 2, ())
     assert (joined.typical_call, joined.length_ns) == (1, 20 * MS)
 
 
@@ -75,7 +75,7 @@ def test_two_engines_between_pieces_where_one_is_anticipated() -> None:
     assert judged(joined)[1] == ("CPU", "None", "unknown")
 
 
-def test_two_segments_on_one_engine_between_pieces_are_not_told_apart() -> None:
+def test_two_segments_on_one_engine_between_pieces_stay_unknown() -> None:
     joined = join(calls_of(CUT, on_cpu=[7, 8], plans=[plan_of("ACGCA")]))
     assert judged(joined)[1] == judged(joined)[3] == ("CPU", "None", "unknown")
 
@@ -90,37 +90,42 @@ def test_parts_before_and_after_the_pieces_are_no_gap() -> None:
 def test_submissions_of_one_segment_in_turn_are_one_piece() -> None:
     pieces = [(2.0, 4.0, FIRST), (5.0, 6.0, FIRST), (14.0, 18.0, SECOND)]
     joined = join(calls_of(pieces, on_cpu=[8], plans=[plan_of("ACA")]))
-    assert (joined.pieces, joined.matched, joined.segments[0].work_ns) == (2, 4, 3 * MS)
+    assert (joined.pieces, joined.matched_calls, joined.segments[0].work_ns) == (2, 4, 3 * MS)
 
 
 @pytest.mark.parametrize("letters", ["AAAA", "ACACA"])
 def test_another_number_of_pieces_is_no_match(letters: str) -> None:
     joined = join(calls_of(CUT, on_cpu=[8], plans=[plan_of(letters)]))
     assert {agreement for _, _, agreement in judged(joined)} == {"unknown"}
-    assert (joined.matched, joined.pieces, joined.limits, joined.lost_ns) == (0, 2, ("pieces-differ",), None)
+    assert (joined.matched_calls, joined.pieces, joined.limits, joined.lost_ns) == (
+        0,
+        2,
+        ("pieces-differ",),
+        None,
+    )
 
 
 def test_pieces_whose_numbers_do_not_rise_are_no_match() -> None:
     joined = join(calls_of([(2, 6, SECOND), (14, 18, FIRST)], plans=[plan_of("ACA")]))
-    assert (joined.matched, joined.limits) == (0, ("order-differs",))
+    assert (joined.matched_calls, joined.limits) == (0, ("order-differs",))
 
 
 def test_a_batch_that_repeats_its_segments_is_no_match() -> None:
     pieces = [(1, 3, FIRST), (4, 6, SECOND), (8, 10, FIRST), (12, 14, SECOND)]
     joined = join(calls_of(pieces, plans=[plan_of("ACACACA")]))
-    assert (joined.pieces, joined.matched, joined.limits) == (4, 0, ("order-differs",))
+    assert (joined.pieces, joined.matched_calls, joined.limits) == (4, 0, ("order-differs",))
 
 
 def test_pieces_without_names_are_matched_by_their_number() -> None:
     joined = join(calls_of([(2, 6, NAMELESS), (14, 18, NAMELESS)], on_cpu=[8], plans=[plan_of("ACA")]))
-    assert (joined.matched, joined.limits) == (4, ("matched-by-count",))
+    assert (joined.matched_calls, joined.limits) == (4, ("matched-by-count",))
 
 
 def test_calls_that_ran_on_another_engine() -> None:
     elsewhere = [ane(200, 201, FIRST), prediction(199, 202)]
     analysis = calls_of([], on_cpu=range(1, 20), further=elsewhere, plans=[plan_of("ACA")])
     joined = join(analysis)
-    assert (joined.calls, joined.matched, joined.absent, joined.pieces) == (5, 0, 4, 0)
+    assert (joined.calls, joined.matched_calls, joined.absent_calls, joined.pieces) == (5, 0, 4, 0)
     assert judged(joined) == [("ANE", "CPU", "differs"), ("CPU", "CPU", "agrees"), ("ANE", "CPU", "differs")]
     assert joined.limits == ("pieces-differ", "not-on-engine")
 
@@ -135,13 +140,18 @@ def test_calls_of_which_some_left_the_engine() -> None:
         for tick in range(1, 20)
     ]
     joined = join(analyze(on_system(with_evidence(trace_of(samples), rows)), plans=[plan_of("ACA")]))
-    assert (joined.calls, joined.matched, joined.absent, joined.limits) == (6, 4, 2, ("calls-differ",))
+    assert (joined.calls, joined.matched_calls, joined.absent_calls, joined.limits) == (
+        6,
+        4,
+        2,
+        ("calls-differ",),
+    )
     assert {segment.calls for segment in joined.segments} == {4}
 
 
 def test_without_the_engines_table_nothing_is_compared() -> None:
     joined = join(calls_of([], on_cpu=[8, 9], plans=[plan_of("ACA")]))
-    assert (joined.limits, joined.pieces, joined.matched) == (("engine-not-measured",), None, 0)
+    assert (joined.limits, joined.pieces, joined.matched_calls) == (("engine-not-measured",), None, 0)
     assert {agreement for _, _, agreement in judged(joined)} == {"unknown"}
 
 
@@ -155,7 +165,7 @@ def test_calls_that_overlap_those_of_another_model_count_for_no_gap() -> None:
     other = [prediction(30.0 * n + 1, 30.0 * n + 19, "Other") for n in range(4)]
     analysis = calls_of(CUT, on_cpu=[8], further=other, plans=[plan_of("ACA", model="Net")])
     joined = join(analysis)
-    assert joined.matched == 4
+    assert joined.matched_calls == 4
     assert (joined.lost_ns, joined.lost_total_ns, joined.limits) == (None, None, ("calls-overlap",))
     assert joined.segments[1].gap_ns is None
 
@@ -169,7 +179,7 @@ def test_ranges_and_stacks_are_no_single_calls(options: dict[str, Any]) -> None:
 def test_rows_of_another_owner_are_no_pieces() -> None:
     foreign = [ane(30.0 * n + 8, 30.0 * n + 9, "Other_main__Op0_AneInference") for n in range(4)]
     joined = join(calls_of(CUT, on_cpu=[7], further=foreign, plans=[plan_of("ACA")]))
-    assert (joined.pieces, joined.matched) == (2, 4)
+    assert (joined.pieces, joined.matched_calls) == (2, 4)
 
 
 # Core AI ----------------------------------------------------------------------------------------------------
@@ -200,7 +210,7 @@ def test_regions_of_a_plan_without_operations() -> None:
     joined = join(scene([(2, 6, 0), (10, 18, 2)], plans=[plan]))
     assert [segment.name for segment in joined.segments][1] == "main_GPU_region_0_1"
     assert [(segment.first, segment.end) for segment in joined.segments] == [(0, 3), (3, 6), (6, 9)]
-    assert (joined.matched, joined.lost_ns, joined.limits) == (2, 4 * MS, ("regions-only",))
+    assert (joined.matched_calls, joined.lost_ns, joined.limits) == (2, 4 * MS, ("regions-only",))
 
 
 def test_a_table_without_rows_of_core_ai_proves_nothing() -> None:
@@ -208,14 +218,17 @@ def test_a_table_without_rows_of_core_ai_proves_nothing() -> None:
     samples = [(float(tick), "a", BNNS) for tick in range(1, 20)]
     trace = with_evidence(trace_of([*samples, (60.0, "a", UI)]), rows)
     joined = join(analyze(trace, plans=[plan_of("ACA", model="Scene")]))
-    assert joined.absent == 0
+    assert joined.absent_calls == 0
     assert {agreement for _, _, agreement in judged(joined)} == {"unknown"}
 
 
 def test_calls_of_a_function_that_the_plan_has_not() -> None:
     joined = join(scene([(2, 6, 0)], function="decode", plans=[plan_of("A")]))
     assert joined.limits == ("function-unknown",)
-    assert join(scene([(2, 6, 0)], function="decode", plans=[plan_of("A", function="decode")])).matched == 2
+    assert (
+        join(scene([(2, 6, 0)], function="decode", plans=[plan_of("A", function="decode")])).matched_calls
+        == 2
+    )
 
 
 def test_three_pieces_lose_the_time_of_both_gaps() -> None:

@@ -106,7 +106,7 @@ def test_a_plan_of_another_chip_build_or_setting_is_limited() -> None:
     info = replace(trace.info, model="Mac14,2", os="26.5 (25F71)", platform="macOS")
     joined = join(analyze(replace(trace, info=info), plans=[plan], compute_units="all"))
     assert joined.limits == ("other-build", "other-chip", "other-units")
-    assert joined.matched == 4
+    assert joined.matched_calls == 4
     info = replace(info, model="Mac16,1", os="26.5 (25A1)")
     assert join(analyze(replace(trace, info=info), plans=[plan], compute_units="cpuOnly")).limits == ()
 
@@ -122,7 +122,7 @@ def test_the_layout_of_buffers_is_no_operation_of_the_model() -> None:
     )
     joined = join(calls_of(CUT, plans=[replace(plan, functions=(replace(function, operations=operations),))]))
     assert [operation.name for operation in joined.operations] == ["op_1", "op_2", "op_3"]
-    assert joined.matched == 4
+    assert joined.matched_calls == 4
 
 
 def test_one_model_in_two_processes_is_joined_twice() -> None:

@@ -31,7 +31,8 @@ class LeavingOperation(TypedDict):
 class PlanNumbers(TypedDict):
     """The plan of a model against its calls: pieces per call on the Neural Engine, and what limits them.
 
-    Of ``calls``, ``matched`` have the pieces that were ``anticipated``, ``absent`` ran without the engine.
+    Of ``calls``, ``matched_calls`` have the pieces that were ``anticipated``; ``absent_calls`` ran without
+    the engine.
     """
 
     is_named: bool
@@ -42,19 +43,19 @@ class PlanNumbers(TypedDict):
     operations: int
     leaving: int
     calls: int
-    matched: int
-    absent: int
+    matched_calls: int
+    absent_calls: int
     anticipated: int
     pieces: int | None
 
 
 class OperatorNumbers(PlanNumbers):
-    """The operations off the engine, the first of them ``listed``; ``lost_per_call_ns`` is the median.
+    """The operations off the engine, the first of them in ``first_operations``.
 
-    ``typical_ns`` is the length of the typical call.
+    ``lost_per_call_ns`` is the median, ``typical_ns`` the length of the typical call.
     """
 
-    listed: tuple[LeavingOperation, ...]
+    first_operations: tuple[LeavingOperation, ...]
     is_observed: bool
     lost_per_call_ns: int | None
     typical_ns: int
@@ -87,125 +88,129 @@ _WEAKENING = frozenset(
 
 def find_operators_left(calls: Calls) -> Iterator[Finding[OperatorNumbers]]:
     """Yield a finding per model with operations off the Neural Engine, unless its calls ran without it."""
-    for model, joined in _iter_planned(calls):
-        leaving = joined.list_leaving()
-        if leaving and not (joined.absent and not joined.matched and joined.anticipated_pieces):
-            yield _make_operators_left(calls, model, joined, leaving)
+    for model, joint in _iter_planned(calls):
+        leaving = joint.list_leaving()
+        if leaving and not (joint.absent_calls and not joint.matched_calls and joint.anticipated_pieces):
+            yield _make_operators_left(calls, model, joint, leaving)
 
 
 def find_plan_not_followed(calls: Calls) -> Iterator[Finding[PlanDifference]]:
     """Yield a finding per model whose calls have no piece on the engine, or another number than the plan."""
-    for model, joined in _iter_planned(calls):
-        if joined.pieces is None or joined.matched or joined.anticipated_pieces == joined.pieces:
+    for model, joint in _iter_planned(calls):
+        if joint.pieces is None or joint.matched_calls or joint.anticipated_pieces == joint.pieces:
             continue
-        if joined.absent or joined.pieces:
-            yield _make_plan_not_followed(calls, model, joined)
+        if joint.absent_calls or joint.pieces:
+            yield _make_plan_not_followed(calls, model, joint)
 
 
 def list_explained(calls: Calls) -> frozenset[tuple[str, int]]:
     """Return the models and processes whose pieces ``operators-left`` explains by what separates them."""
     return frozenset(
         (model.model, model.pid)
-        for model, joined in _iter_planned(calls)
-        if joined.list_leaving() and joined.matched and _is_observed(joined)
+        for model, joint in _iter_planned(calls)
+        if joint.list_leaving() and joint.matched_calls and _is_observed(joint)
     )
 
 
 def _iter_planned(calls: Calls) -> Iterator[tuple[ModelCalls, JoinedModel]]:
     """Yield the models with a plan that states engines, and the calls of each."""
-    for joined in calls.analysis.joined_models:
+    for joint in calls.analysis.joined_models:
         for model in calls.models:
-            is_same = model.model == joined.model and model.pid == joined.pid
-            if is_same and any(segment.anticipated is not None for segment in joined.segments):
-                yield model, joined
+            is_same = model.model == joint.model and model.pid == joint.pid
+            if is_same and any(segment.anticipated is not None for segment in joint.segments):
+                yield model, joint
 
 
-def _is_observed(joined: JoinedModel) -> bool:
+def _is_observed(joint: JoinedModel) -> bool:
     """Return whether the calls show that what leaves the engine does: each in a gap, or with its engine."""
-    first = next((n for n, segment in enumerate(joined.segments) if segment.anticipated is Engine.ANE), None)
-    last = max(
-        (n for n, segment in enumerate(joined.segments) if segment.anticipated is Engine.ANE), default=-1
+    first_piece = next(
+        (n for n, segment in enumerate(joint.segments) if segment.anticipated is Engine.ANE), None
     )
-    return joined.matched + joined.absent > 0 and all(
-        segment.observed is not None or (first is not None and first < number < last)
-        for number, segment in enumerate(joined.segments)
+    last_piece = max(
+        (n for n, segment in enumerate(joint.segments) if segment.anticipated is Engine.ANE),
+        default=-1,
+    )
+    return joint.matched_calls + joint.absent_calls > 0 and all(
+        segment.observed is not None or (first_piece is not None and first_piece < number < last_piece)
+        for number, segment in enumerate(joint.segments)
         if segment.anticipated not in (None, Engine.ANE)
     )
 
 
-def _count(joined: JoinedModel, model: ModelCalls, leaving: Sequence[int]) -> PlanNumbers:
+def _count(joint: JoinedModel, model: ModelCalls, leaving: Sequence[int]) -> PlanNumbers:
     return {
         "is_named": model.is_named,
-        "plan": joined.plan_file,
-        "chip": joined.plan_chip,
-        "build": joined.plan_build,
-        "limits": joined.limits,
-        "operations": len(joined.operations),
+        "plan": joint.plan_file,
+        "chip": joint.plan_chip,
+        "build": joint.plan_build,
+        "limits": joint.limits,
+        "operations": len(joint.operations),
         "leaving": len(leaving),
-        "calls": joined.calls,
-        "matched": joined.matched,
-        "absent": joined.absent,
-        "anticipated": joined.anticipated_pieces,
-        "pieces": joined.pieces,
+        "calls": joint.calls,
+        "matched_calls": joint.matched_calls,
+        "absent_calls": joint.absent_calls,
+        "anticipated": joint.anticipated_pieces,
+        "pieces": joint.pieces,
     }
 
 
 def _make_operators_left(
-    calls: Calls, model: ModelCalls, joined: JoinedModel, leaving: Sequence[int]
+    calls: Calls, model: ModelCalls, joint: JoinedModel, leaving: Sequence[int]
 ) -> Finding[OperatorNumbers]:
-    is_observed = _is_observed(joined)
+    is_observed = _is_observed(joint)
     numbers: OperatorNumbers = {
-        **_count(joined, model, leaving),
-        "listed": tuple(_describe_leaving(joined, position) for position in leaving[:_MOST_LISTED]),
+        **_count(joint, model, leaving),
+        "first_operations": tuple(_describe_leaving(joint, position) for position in leaving[:_MOST_LISTED]),
         "is_observed": is_observed,
-        "lost_per_call_ns": joined.lost_ns,
-        "typical_ns": joined.length_ns,
+        "lost_per_call_ns": joint.lost_ns,
+        "typical_ns": joint.length_ns,
     }
-    rows = joined.matched * joined.anticipated_pieces
+    rows = joint.matched_calls * joint.anticipated_pieces
     table = Support("table", calls.analysis.measured.reported.get(Engine.ANE, ""), "", rows)
-    is_costly = joined.lost_ns is not None and _MUCH_LOST * joined.lost_ns >= joined.length_ns
+    is_costly = joint.lost_ns is not None and _MUCH_LOST * joint.lost_ns >= joint.length_ns
     return Finding(
         kind=OPERATORS_LEFT,
-        severity="warning" if is_costly or not joined.anticipated_pieces else "info",
-        confidence=_find_confidence(joined, is_observed=is_observed),
-        basis=Basis.MEASURED if joined.matched else Basis.GIVEN,
-        **_locate(calls, model, joined),
-        lost_ns=joined.lost_total_ns or None,
+        severity="warning" if is_costly or not joint.anticipated_pieces else "info",
+        confidence=_find_confidence(joint, is_observed=is_observed),
+        basis=Basis.MEASURED if joint.matched_calls else Basis.GIVEN,
+        **_locate(calls, model, joint),
+        lost_ns=joint.lost_total_ns or None,
         numbers=numbers,
         support=(table,) if rows else (),
         actions=(
-            Action("fix-operations", {"rules": _list_rules(joined, leaving)}),
+            Action("fix-operations", {"rules": _list_rules(joint, leaving)}),
             Action(
-                "check-segments", {"model": model.model, "is_named": "matched-by-count" not in joined.limits}
+                "check-segments",
+                {"model": model.model, "is_named": "matched-by-count" not in joint.limits},
             ),
         ),
     )
 
 
-def _locate(calls: Calls, model: ModelCalls, joined: JoinedModel) -> Place:
+def _locate(calls: Calls, model: ModelCalls, joint: JoinedModel) -> Place:
     """Return the calls that were told apart, else all of the model."""
-    ranges = joined.windows.ranges
+    ranges = joint.windows.ranges
     if not ranges:
         return calls.locate(model.rows, model)
     return Place(
         model=model.name,
         pid=model.pid,
-        windows=joined.windows,
+        windows=joint.windows,
         start_ns=int(calls.starts[ranges[0][0]]),
         end_ns=int(calls.ends[ranges[-1][1]]),
     )
 
 
-def _find_confidence(joined: JoinedModel, *, is_observed: bool) -> Confidence:
+def _find_confidence(joint: JoinedModel, *, is_observed: bool) -> Confidence:
     if not is_observed:
         return "possible"
-    return "certain" if _WEAKENING.isdisjoint(joined.limits) else "likely"
+    return "certain" if _WEAKENING.isdisjoint(joint.limits) else "likely"
 
 
-def _describe_leaving(joined: JoinedModel, position: int) -> LeavingOperation:
-    operation = joined.operations[position]
+def _describe_leaving(joint: JoinedModel, position: int) -> LeavingOperation:
+    operation = joint.operations[position]
     reason = operation.reasons[0] if operation.reasons else None
-    followed = None if reason is None or reason.followed is None else joined.operations[reason.followed]
+    followed = None if reason is None or reason.followed is None else joint.operations[reason.followed]
     return {
         "name": operation.name,
         "kind": operation.kind,
@@ -218,16 +223,16 @@ def _describe_leaving(joined: JoinedModel, position: int) -> LeavingOperation:
     }
 
 
-def _list_rules(joined: JoinedModel, leaving: Sequence[int]) -> tuple[str, ...]:
-    rules = (reason.rule for position in leaving for reason in joined.operations[position].reasons)
+def _list_rules(joint: JoinedModel, leaving: Sequence[int]) -> tuple[str, ...]:
+    rules = (reason.rule for position in leaving for reason in joint.operations[position].reasons)
     return tuple(dict.fromkeys(filter(None, rules)))
 
 
-def _make_plan_not_followed(calls: Calls, model: ModelCalls, joined: JoinedModel) -> Finding[PlanDifference]:
-    observed = {segment.observed for segment in joined.segments} if joined.absent else {None}
-    is_gone = bool(joined.absent) and joined.anticipated_pieces > 0
+def _make_plan_not_followed(calls: Calls, model: ModelCalls, joint: JoinedModel) -> Finding[PlanDifference]:
+    observed = {segment.observed for segment in joint.segments} if joint.absent_calls else {None}
+    is_gone = bool(joint.absent_calls) and joint.anticipated_pieces > 0
     numbers: PlanDifference = {
-        **_count(joined, model, joined.list_leaving()),
+        **_count(joint, model, joint.list_leaving()),
         "observed": observed.pop() if len(observed) == 1 else None,
     }
     return Finding(

@@ -86,8 +86,8 @@ def _join_model(calls: Calls, group: ModelCalls, files: ModelFiles) -> JoinedMod
         plan_chip=plan.chip if plan else "",
         plan_build=plan.os_build if plan else "",
         pieces=observation.pieces,
-        matched=observation.matched,
-        absent=observation.absent,
+        matched_calls=observation.matched_calls,
+        absent_calls=observation.absent_calls,
         lost_total_ns=observation.lost_total_ns,
         windows=observation.windows,
     )
@@ -107,13 +107,13 @@ def _name_functions(calls: Calls, rows: IntArray) -> list[str]:
 
 def _find_rules(program: JoinedProgram, files: ModelFiles, info: TraceInfo) -> Mapping[int, Reasons]:
     """Return the reasons of rules by position in ``planned``."""
-    if program.listed is None or files.model is None:
+    if program.file_function is None or files.model is None:
         return {}
-    by_listed = find_rule_reasons(program.listed, files.model.content.form, info)
+    by_position = find_rule_reasons(program.file_function, files.model.content.form, info)
     return {
-        position: by_listed[counterpart]
+        position: by_position[counterpart]
         for position, counterpart in enumerate(program.counterparts)
-        if counterpart is not None and counterpart in by_listed
+        if counterpart is not None and counterpart in by_position
     }
 
 
@@ -145,7 +145,7 @@ def _compare_target(plan: Plan, info: TraceInfo, compute_units: str) -> list[Joi
 def _list_operations(
     program: JoinedProgram, segments: tuple[JoinedSegment, ...], reasons: list[Reasons]
 ) -> Iterator[JoinedOperation]:
-    operations = tuple(program.listed.computing()) if program.listed else ()
+    operations = tuple(program.file_function.computing()) if program.file_function else ()
     counterparts = program.counterparts or (None,) * len(program.planned)
     segment_of = np.repeat(np.arange(len(segments)), [segment.end - segment.first for segment in segments])
     for position, operation in enumerate(program.planned):

@@ -117,11 +117,11 @@ class JoinedModel:
     """One model of the recording, joined with its file and plan.
 
     ``model`` is the recording's name of it, ``pid`` its process. ``model_file`` and ``plan_file`` are names
-    of files without their folders, ``plan_form`` the kind of plan, ``plan_chip`` and ``plan_build`` its target;
-    each is empty where there is none. ``typical_call`` is the row of the window whose length is the median,
-    ``length_ns`` its length. ``pieces`` is the usual number of pieces per call on the Neural Engine,
-    ``matched`` the number of calls whose pieces are those of the plan, ``absent`` the number of those that
-    ran without it.
+    of files without their folders, ``plan_form`` the kind of plan, ``plan_chip`` and ``plan_build`` its
+    target; each is empty where there is none. ``typical_call`` is the row of the window whose length is the
+    median, ``length_ns`` its length. ``pieces`` is the usual number of pieces per call on the Neural Engine,
+    ``matched_calls`` the number of calls whose pieces are those of the plan, ``absent_calls`` the number of
+    those that ran without it.
     ``lost_ns`` is the median time per call between pieces that segments off the engine separate;
     ``lost_total_ns`` the sum over ``windows``, the matched calls that overlap no other. Both are None where
     that cannot be measured; ``windows`` are then the matched calls. ``limits`` are codes of what limits the
@@ -144,8 +144,8 @@ class JoinedModel:
     plan_chip: str = ""
     plan_build: str = ""
     pieces: int | None = None
-    matched: int = 0
-    absent: int = 0
+    matched_calls: int = 0
+    absent_calls: int = 0
     lost_total_ns: int | None = None
     windows: WindowRanges = field(default_factory=WindowRanges)
 

@@ -24,16 +24,16 @@ from tracekit.mlmodels.program import Function, Operation
 class JoinedProgram:
     """A function of a plan and of a model's file; ``planned`` has no engines where there is no plan.
 
-    ``function`` is "" where no function is known. ``listed`` is the file's function, None without a file,
-    or where the file has none of that name. ``counterparts`` are the positions of ``planned`` in what it
-    computes, None for an operation that it has not.
+    ``function`` is "" where no function is known. ``file_function`` is the file's function, None without a
+    file, or where the file has none of that name. ``counterparts`` are the positions of ``planned`` in what
+    it computes, None for an operation that it has not.
     """
 
     function: str
     planned: tuple[PlannedOperation, ...] = ()
     segments: tuple[JoinedSegment, ...] = ()
     limits: tuple[JoinLimit, ...] = ()
-    listed: Function | None = None
+    file_function: Function | None = None
     counterparts: tuple[int | None, ...] = ()
 
 
@@ -42,18 +42,18 @@ def build_program(files: ModelFiles, labels: Mapping[str, int]) -> JoinedProgram
 
     Raises ``InputError`` for a plan of another model than the file's.
     """
-    listed = list(files.model.content.iter_functions()) if files.model else []
+    file_functions = list(files.model.content.iter_functions()) if files.model else []
     if files.plan is None:
-        return _build_without_plan(listed, labels)
+        return _build_without_plan(file_functions, labels)
     planned = list(files.plan.content.functions)
     if not planned:
         return JoinedProgram("", limits=("no-anticipated-engines",))
     number = find_function([function.name for function in planned], labels)
     if number is None:
         first_function = next((function for function in planned if function.name == "main"), planned[0])
-        program = _build_planned(files, first_function, listed)
+        program = _build_planned(files, first_function, file_functions)
         return replace(program, limits=("function-unknown", *program.limits))
-    return _build_planned(files, planned[number], listed)
+    return _build_planned(files, planned[number], file_functions)
 
 
 def find_function(names: Sequence[str], labels: Mapping[str, int]) -> int | None:
@@ -64,11 +64,11 @@ def find_function(names: Sequence[str], labels: Mapping[str, int]) -> int | None
     return max(called, key=lambda number: labels[names[number]], default=None)
 
 
-def _build_without_plan(listed: Sequence[Function], labels: Mapping[str, int]) -> JoinedProgram:
-    number = find_function([function.name for function in listed], labels)
+def _build_without_plan(file_functions: Sequence[Function], labels: Mapping[str, int]) -> JoinedProgram:
+    number = find_function([function.name for function in file_functions], labels)
     if number is None:
-        return JoinedProgram("", limits=("no-plan", "function-unknown") if listed else ("no-plan",))
-    function = listed[number]
+        return JoinedProgram("", limits=("no-plan", "function-unknown") if file_functions else ("no-plan",))
+    function = file_functions[number]
     planned = tuple(_plan_nothing(operation) for operation in function.computing())
     segment = JoinedSegment(0, len(planned), None, None, Agreement.UNKNOWN)
     counterparts = tuple(range(len(planned)))
@@ -85,7 +85,9 @@ def _plan_nothing(operation: Operation) -> PlannedOperation:
     )
 
 
-def _build_planned(files: ModelFiles, function: PlannedFunction, listed: Sequence[Function]) -> JoinedProgram:
+def _build_planned(
+    files: ModelFiles, function: PlannedFunction, file_functions: Sequence[Function]
+) -> JoinedProgram:
     if not function.operations:
         return JoinedProgram(function.name, (), tuple(_list_regions(function)), ("regions-only",))
     planned = tuple(
@@ -98,8 +100,8 @@ def _build_planned(files: ModelFiles, function: PlannedFunction, listed: Sequenc
         JoinedSegment(segment.first, segment.end, segment.engine, None, Agreement.UNKNOWN)
         for segment in list_segments(PlannedFunction(function.name, planned))
     )
-    counterpart = next((entry for entry in listed if entry.name == function.name), None)
-    counterpart = counterpart or (listed[0] if len(listed) == 1 else None)
+    counterpart = next((entry for entry in file_functions if entry.name == function.name), None)
+    counterpart = counterpart or (file_functions[0] if len(file_functions) == 1 else None)
     program = JoinedProgram(function.name, planned, segments, tuple(limits))
     return program if counterpart is None else _add_listed(program, files, counterpart)
 
@@ -119,15 +121,15 @@ def _add_listed(program: JoinedProgram, files: ModelFiles, function: Function) -
     if fit.is_other_model and files.model and files.plan:
         raise InputError(
             str(files.plan.content.path),
-            f"is a plan of another model than {files.model.name}: of the plan's {fit.planned:,} operations"
-            f" and the model's {fit.listed:,}, {fit.alike:,} have the same kinds.",
+            f"is a plan of another model than {files.model.name}: of the plan's {fit.plan_count:,} operations"
+            f" and the model's {fit.file_count:,}, {fit.common_count:,} have the same kinds.",
             "Give the plan of this model, or the plan alone.",
         )
     positions = index_by_name(operations)
     return replace(
         program,
         limits=program.limits if fit.is_same else (*program.limits, "plan-differs"),
-        listed=function,
+        file_function=function,
         counterparts=tuple(_find_counterpart(operation, positions) for operation in program.planned),
     )
 

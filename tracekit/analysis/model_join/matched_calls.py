@@ -36,8 +36,8 @@ class MatchedCalls:
     @cached_property
     def is_alone(self) -> BoolArray:
         """Marks the calls that overlap no other: in one that does, a gap may be the other's time."""
-        alone: BoolArray = self.calls.analysis.window_rows["alone"].to_numpy(bool)[self.rows]
-        return alone
+        mask: BoolArray = self.calls.analysis.window_rows["alone"].to_numpy(bool)[self.rows]
+        return mask
 
     @cached_property
     def works(self) -> Sequence[Work]:
@@ -66,8 +66,8 @@ class MatchedCalls:
         ``anticipated`` counts the engines of all segments in the gap.
         """
         segment = replace(segment, calls=len(self.rows), gap_ns=self._measure_gap(gap))
-        seen = [work for work in self.works if work.is_seen[:, gap].any()]
-        work = _choose_work(segment, seen, anticipated)
+        seen_work = [work for work in self.works if work.is_seen[:, gap].any()]
+        work = _choose_work(segment, seen_work, anticipated)
         if work is None:
             return segment
         agreement = self._judge(segment.anticipated, work.engine)
@@ -97,12 +97,12 @@ class MatchedCalls:
     ) -> Iterator[JoinedSegment]:
         """Yield the segments with the time to the next one, where both are measured."""
         edges = [self._find_edges(*pair) for pair in zip(segments, places, strict=True)]
-        for segment, left, right in zip(segments, edges, [*edges[1:], None], strict=True):
-            if left is None or right is None:
+        for segment, edges_here, edges_next in zip(segments, edges, [*edges[1:], None], strict=True):
+            if edges_here is None or edges_next is None:
                 yield segment
                 continue
-            is_seen = (left[1] >= 0) & (right[0] >= 0) & self.is_alone
-            times = np.maximum(right[0] - left[1], 0)[is_seen]
+            is_seen = (edges_here[1] >= 0) & (edges_next[0] >= 0) & self.is_alone
+            times = np.maximum(edges_next[0] - edges_here[1], 0)[is_seen]
             yield replace(segment, hand_over_ns=self.calls.median(times) if len(times) else None)
 
     @cached_property
@@ -145,18 +145,18 @@ class MatchedCalls:
 
 
 def _choose_work(
-    segment: JoinedSegment, seen: Sequence[Work], anticipated: Counter[Engine | None]
+    segment: JoinedSegment, seen_work: Sequence[Work], anticipated: Counter[Engine | None]
 ) -> Work | None:
     """Return the work in a gap that is a segment's; None where nothing shows which it is.
 
     ``anticipated`` counts the engines of all segments in the gap. The only work is that of the only segment;
     of several engines, each must be anticipated there, and the segment's one once.
     """
-    if len(seen) == 1 and anticipated.total() == 1:
-        return seen[0]
-    if anticipated[segment.anticipated] != 1 or any(work.engine not in anticipated for work in seen):
+    if len(seen_work) == 1 and anticipated.total() == 1:
+        return seen_work[0]
+    if anticipated[segment.anticipated] != 1 or any(work.engine not in anticipated for work in seen_work):
         return None
-    return next((work for work in seen if work.engine is segment.anticipated), None)
+    return next((work for work in seen_work if work.engine is segment.anticipated), None)
 
 
 def _measure_work(work: Work, gap: int) -> int | None:

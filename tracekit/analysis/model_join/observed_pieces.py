@@ -154,8 +154,8 @@ def _find_sampled_work(
     labels = calls.analysis.labels
     sample, window = calls.analysis.members.pairs(rows)
     phases = (phase for phase in Phase if phase.is_inference)
-    chosen = is_engine(labels.engine[sample], engine) & is_phase(labels.phase[sample], *phases)
-    sample, window = sample[chosen], window[chosen]
+    is_chosen = is_engine(labels.engine[sample], engine) & is_phase(labels.phase[sample], *phases)
+    sample, window = sample[is_chosen], window[is_chosen]
     if not len(sample):
         return None
     call = np.searchsorted(rows, window)
@@ -179,9 +179,9 @@ def _find_gap(call: IntArray, time: IntArray, starts: IntArray) -> IntArray:
     all_times = np.concatenate([starts.reshape(-1), time])
     is_moment = np.repeat([False, True], [count * width, len(call)])
     order = np.lexsort((is_moment, all_times, all_calls))
-    before = np.zeros(len(order), np.int64)
-    before[order] = np.cumsum(~is_moment[order])
-    gaps: IntArray = before[count * width :] - call * width
+    counts_before = np.zeros(len(order), np.int64)
+    counts_before[order] = np.cumsum(~is_moment[order])
+    gaps: IntArray = counts_before[count * width :] - call * width
     return gaps
 
 

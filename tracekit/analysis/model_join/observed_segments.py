@@ -36,8 +36,8 @@ class Observation:
     segments: tuple[JoinedSegment, ...]
     limits: tuple[JoinLimit, ...] = ()
     pieces: int | None = None
-    matched: int = 0
-    absent: int = 0
+    matched_calls: int = 0
+    absent_calls: int = 0
     lost_ns: int | None = None
     lost_total_ns: int | None = None
     windows: WindowRanges = field(default_factory=WindowRanges)
@@ -91,19 +91,21 @@ def _observe_counted(calls: Calls, rows: IntArray, unseen: Observation) -> Obser
     limits += ["order-differs"] if (is_equal & ~is_matched).any() else []
     limits += ["pieces-differ"] if ((pieces.counts > 0) & ~is_equal).any() else []
     limits += ["calls-differ"] if is_matched.any() and is_absent.any() else []
-    seen = replace(
+    observation = replace(
         unseen,
         pieces=_find_usual(pieces),
-        matched=int(is_matched.sum()),
-        absent=int(is_absent.sum()),
+        matched_calls=int(is_matched.sum()),
+        absent_calls=int(is_absent.sum()),
     )
-    if seen.matched >= max(seen.absent, 1):
+    if observation.matched_calls >= max(observation.absent_calls, 1):
         limits += [] if pieces.is_named[is_matched].all() else ["matched-by-count"]
-        seen = _observe_matched(calls, rows[is_matched], pieces.of_calls(is_matched, count), seen)
-    elif seen.absent:
+        observation = _observe_matched(
+            calls, rows[is_matched], pieces.of_calls(is_matched, count), observation
+        )
+    elif observation.absent_calls:
         limits += ["not-on-engine"] if count else []
-        seen = _observe_absent(calls, rows[is_absent], seen)
-    return replace(seen, limits=(*limits, *seen.limits))
+        observation = _observe_absent(calls, rows[is_absent], observation)
+    return replace(observation, limits=(*limits, *observation.limits))
 
 
 def _find_usual(pieces: Pieces) -> int:
@@ -122,60 +124,60 @@ def _is_elsewhere(calls: Calls, rows: IntArray) -> BoolArray:
     submissions = calls.analysis.submissions["submissions"].fillna(0).to_numpy(np.int64)[rows]
     of_core_ai = (calls.analysis.window_rows["source"] == CORE_AI).to_numpy(bool)[rows]
     is_silent = of_core_ai & (not submissions.any())
-    marked: BoolArray = (calls.served[rows] > 0) & is_out & ~is_silent
-    return marked
+    mask: BoolArray = (calls.served[rows] > 0) & is_out & ~is_silent
+    return mask
 
 
 # Calls with the pieces of the plan --------------------------------------------------------------------------
 
 
 def _observe_matched(
-    calls: Calls, rows: IntArray, pieces: tuple[IntArray, IntArray, IntArray], seen: Observation
+    calls: Calls, rows: IntArray, pieces: tuple[IntArray, IntArray, IntArray], observation: Observation
 ) -> Observation:
     """Return the segments of calls that have a piece for each segment on the Neural Engine."""
     typical = find_typical(calls, rows)
-    matched = MatchedCalls(calls, rows, *pieces, int(np.searchsorted(rows, typical)))
-    places = list(_list_places(seen.segments))
-    alike: defaultdict[int, Counter[Engine | None]] = defaultdict(Counter)
-    for segment, (piece, gap) in zip(seen.segments, places, strict=True):
+    matched_calls = MatchedCalls(calls, rows, *pieces, int(np.searchsorted(rows, typical)))
+    places = list(_list_places(observation.segments))
+    anticipated: defaultdict[int, Counter[Engine | None]] = defaultdict(Counter)
+    for segment, (piece, gap) in zip(observation.segments, places, strict=True):
         if piece is None:
-            alike[gap][segment.anticipated] += 1
+            anticipated[gap][segment.anticipated] += 1
     segments = [
-        matched.describe_piece(segment, piece)
+        matched_calls.describe_piece(segment, piece)
         if piece is not None
-        else matched.describe_between(segment, gap, alike[gap])
-        for segment, (piece, gap) in zip(seen.segments, places, strict=True)
+        else matched_calls.describe_between(segment, gap, anticipated[gap])
+        for segment, (piece, gap) in zip(observation.segments, places, strict=True)
     ]
     gaps = {
         gap
         for segment, (piece, gap) in zip(segments, places, strict=True)
         if piece is None and segment.anticipated is not None and 0 < gap < len(segments)
     }
-    lost = matched.sum_lost(gaps)
+    lost = matched_calls.sum_lost(gaps)
     return replace(
-        seen,
+        observation,
         typical_call=typical,
-        segments=tuple(matched.add_hand_overs(segments, places)),
-        limits=() if matched.is_alone.all() else ("calls-overlap",),
+        segments=tuple(matched_calls.add_hand_overs(segments, places)),
+        limits=() if matched_calls.is_alone.all() else ("calls-overlap",),
         lost_ns=None if lost is None else calls.median(lost),
         lost_total_ns=None if lost is None else int(lost.sum()),
-        windows=WindowRanges.of(rows if lost is None else rows[matched.is_alone]),
+        windows=WindowRanges.of(rows if lost is None else rows[matched_calls.is_alone]),
     )
 
 
 def _list_places(segments: Sequence[JoinedSegment]) -> Iterator[tuple[int | None, int]]:
     """Yield for each segment its piece, None off the Neural Engine, and the number of pieces before it."""
-    before = 0
+    count_before = 0
     for segment in segments:
         is_piece = segment.anticipated is Engine.ANE
-        yield (before if is_piece else None), before
-        before += is_piece
+        yield (count_before if is_piece else None), count_before
+        count_before += is_piece
 
 
 # Calls without the Neural Engine ----------------------------------------------------------------------------
 
 
-def _observe_absent(calls: Calls, rows: IntArray, seen: Observation) -> Observation:
+def _observe_absent(calls: Calls, rows: IntArray, observation: Observation) -> Observation:
     """Return the segments of calls without the Neural Engine: all on one engine, or not told apart."""
     bits, frequencies = np.unique(calls.served[rows], return_counts=True)
     usual = int(bits[np.argmax(frequencies)])
@@ -184,7 +186,7 @@ def _observe_absent(calls: Calls, rows: IntArray, seen: Observation) -> Observat
     engine = engines[0] if len(engines) == 1 else None
     basis = None if engine is None else _find_basis(calls.analysis, engine, alike)
     return replace(
-        seen,
+        observation,
         typical_call=find_typical(calls, alike),
         segments=tuple(
             replace(
@@ -195,7 +197,7 @@ def _observe_absent(calls: Calls, rows: IntArray, seen: Observation) -> Observat
                 calls=len(alike),
                 agreeing=len(alike) if engine is not None and engine is segment.anticipated else 0,
             )
-            for segment in seen.segments
+            for segment in observation.segments
         ),
     )
 

@@ -33,24 +33,24 @@ def list_names(name: str, outputs: Iterable[str]) -> list[str]:
 class Fit:
     """How many operations of a plan have a counterpart of the same kind in the model file."""
 
-    planned: int
-    listed: int
-    alike: int
+    plan_count: int
+    file_count: int
+    common_count: int
 
     @property
     def is_same(self) -> bool:
         """True where each operation of either has its counterpart."""
-        return self.alike == self.planned == self.listed
+        return self.common_count == self.plan_count == self.file_count
 
     @property
     def is_other_model(self) -> bool:
         """True where fewer than half have one: a compiler adds and folds some operations, not most."""
-        return 2 * self.alike < max(self.planned, self.listed)
+        return 2 * self.common_count < max(self.plan_count, self.file_count)
 
 
-def compare_kinds(listed: Iterable[Operation], planned: Iterable[PlannedOperation]) -> Fit:
+def compare_kinds(file_operations: Iterable[Operation], planned: Iterable[PlannedOperation]) -> Fit:
     """Count the operations of the model and of the plan that share their kind."""
-    of_model = Counter(spell_kind(operation.kind) for operation in listed)
+    of_model = Counter(spell_kind(operation.kind) for operation in file_operations)
     of_plan = Counter(spell_kind(operation.kind) for operation in planned)
     return Fit(of_plan.total(), of_model.total(), (of_model & of_plan).total())
 

@@ -81,16 +81,16 @@ def _choose_name(file: GivenFile[MLModel] | GivenFile[Plan], names: Sequence[str
 def _assign(
     files: Sequence[GivenFile[Content]],
     names: Sequence[str],
-    chosen: Iterable[str | None],
+    chosen_names: Iterable[str | None],
 ) -> dict[str, GivenFile[Content]]:
     """Return the file of each name; raise ``UsageError`` for a file without a name, and for a second one."""
     file_of: dict[str, GivenFile[Content]] = {}
-    for file, name in zip(files, chosen, strict=True):
+    for file, name in zip(files, chosen_names, strict=True):
         if name is None:
-            named = next((entry for entry in names if entry), "NAME")
+            example = next((entry for entry in names if entry), "NAME")
             raise UsageError(
                 f"{_show(file.name)} is of no model of the recording by its name; the recording has"
-                f" {_list(names)}. Give it with the model's name: '{_show(named)}={_show(file.name)}'."
+                f" {_list(names)}. Give it with the model's name: '{_show(example)}={_show(file.name)}'."
             )
         if name in file_of:
             raise UsageError(

@@ -45,8 +45,8 @@ def list_messages(operation: PlannedOperation) -> Reasons:
 
 def _combine(messages: Reasons, rules: Reasons) -> Reasons:
     """Return the messages, then the rules that no message is the reason of."""
-    named = {reason.rule for reason in messages}
-    return (*messages, *(reason for reason in rules if reason.rule not in named))
+    stated_rules = {reason.rule for reason in messages}
+    return (*messages, *(reason for reason in rules if reason.rule not in stated_rules))
 
 
 def _follow(operation: PlannedOperation, makers: Mapping[str, int], reasons: Sequence[Reasons]) -> Reasons:

@@ -16,7 +16,6 @@ from tracekit.report.analysis.evidence_section import build_evidence
 from tracekit.report.analysis.extent import Extent
 from tracekit.report.analysis.limits import add_notes, list_limits
 from tracekit.report.analysis.models_table import list_models
-from tracekit.report.analysis.operators_section import build_operators
 from tracekit.report.analysis.recording_facts import recording_facts
 from tracekit.report.analysis.threads_section import build_threads
 from tracekit.report.document.blocks import (
@@ -112,6 +111,13 @@ def describe_finding(analysis: Analysis, number: int, extent: Extent) -> Finding
     )
 
 
+def _build_operators(analysis: Analysis, extent: Extent, notes: Footnotes) -> Section:
+    # Few analyses have a model or plan: the others need none of the imports.
+    from tracekit.report.analysis.operators_section import build_operators
+
+    return build_operators(analysis, extent, notes)
+
+
 def _build_picture(name: str, heading: str) -> Builder:
     """Return the builder of a section that only a page draws."""
     return lambda _analysis, _extent, _notes: Section(name, heading, (Picture(name),))
@@ -164,7 +170,7 @@ def _build_limits(analysis: Analysis, extent: Extent, notes: Footnotes) -> Secti
 _BUILDERS: dict[str, Builder] = {
     "verdict": _build_summary,
     "findings": _build_findings,
-    "operators": build_operators,
+    "operators": _build_operators,
     "threads": build_threads,
     "timeline": _build_picture("timeline", "Timeline"),
     "windows": build_calls,

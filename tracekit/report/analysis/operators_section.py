@@ -60,18 +60,18 @@ def _describe_model(analysis: Analysis, model: JoinedModel, extent: Extent) -> I
         yield Items(tuple(map(Item, limits)))
 
 
-def _build_table(model: JoinedModel, most: int) -> Table | None:
+def _build_table(model: JoinedModel, limit: int) -> Table | None:
     """Return the operations off the engine, the regions of a plan without operations, or what rules state."""
     if "regions-only" in model.limits:
-        rows = [_describe_region(segment) for segment in model.segments[:most]]
+        rows = [_describe_region(segment) for segment in model.segments[:limit]]
         return Table.from_rows(_REGION_HEADER, rows, _NUMBERS)
     if "no-plan" in model.limits:
         by_rules = [position for position, operation in enumerate(model.operations) if operation.reasons]
-        rows = [_describe_by_rule(model, position) for position in by_rules[:most]]
+        rows = [_describe_by_rule(model, position) for position in by_rules[:limit]]
         return Table.from_rows(_RULE_HEADER, rows) if rows else None
     leaving = model.list_leaving()
-    caption = f"The first {most:,} of {len(leaving):,}" if len(leaving) > most else ""
-    columns = tuple(_list_columns(model, leaving[:most]))
+    caption = f"The first {limit:,} of {len(leaving):,}" if len(leaving) > limit else ""
+    columns = tuple(_list_columns(model, leaving[:limit]))
     return Table(columns, caption, _narrow(columns, caption)) if leaving else None
 
 

@@ -58,9 +58,11 @@ def describe_join(model: JoinedModel) -> str:
     leaving = ""
     if model.plan_file and model.operations:
         leaving = f"{len(model.list_leaving()):,} anticipated off the Neural Engine; "
-    shown = model.matched or model.absent
+    shown_calls = model.matched_calls or model.absent_calls
     calls = (
-        f"{shown:,} of {plural(model.calls, 'call')}" if shown else f"none of {plural(model.calls, 'call')}"
+        f"{shown_calls:,} of {plural(model.calls, 'call')}"
+        if shown_calls
+        else f"none of {plural(model.calls, 'call')}"
     )
     return f"{name}{files}{target}. {operations}{leaving}held against {calls}."
 
@@ -90,10 +92,10 @@ def describe_limits(model: JoinedModel) -> Iterator[str]:
             )
         elif limit == "calls-differ":
             yield (
-                f"{model.matched:,} calls have the pieces of the plan, {model.absent:,} ran without the"
-                " Neural Engine: the table is of the more frequent ones."
+                f"{model.matched_calls:,} calls have the pieces of the plan, {model.absent_calls:,} ran"
+                " without the Neural Engine: the table is of the more frequent ones."
             )
         elif limit == "not-on-engine":
-            yield f"{plural(model.absent, 'call')} ran without the Neural Engine."
+            yield f"{plural(model.absent_calls, 'call')} ran without the Neural Engine."
         else:
             yield _LIMITS[limit].format(chip=printable(model.plan_chip), build=printable(model.plan_build))

@@ -14,7 +14,6 @@ from tracekit.analysis.findings.operators import (
     PlanNumbers,
 )
 from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
-from tracekit.report.wording.joins import PLAN_LIMITS
 from tracekit.report.wording.names import engine_name, format_name_inside
 from tracekit.text import clip, format_duration, format_percent, join_words, plural, printable
 
@@ -26,8 +25,8 @@ _MOST_REASONS = 3
 
 def _write_operators_left(finding: Finding[OperatorNumbers]) -> Sentences:
     numbers = finding.numbers
-    listed = numbers["listed"]
-    reasons = _list_reasons(listed)
+    operations = numbers["first_operations"]
+    reasons = _list_reasons(operations)
     cost = [_write_time(numbers), *reasons[:_MOST_REASONS], *_list_warnings(numbers)]
     more = [*reasons[_MOST_REASONS:], _write_comparison(numbers)]
     return Sentences(_write_title(finding), " ".join(filter(None, cost)), " ".join(filter(None, more)))
@@ -52,19 +51,19 @@ def _write_title(finding: Finding[OperatorNumbers]) -> str:
 
 def _write_cut(numbers: OperatorNumbers) -> str:
     """Return the clause about pieces, where the operations separate some and the calls have them."""
-    if numbers["anticipated"] < 2 or not numbers["matched"]:
+    if numbers["anticipated"] < 2 or not numbers["matched_calls"]:
         return ""
     calls = (
         "each call"
-        if numbers["matched"] == numbers["calls"]
-        else (f"{numbers['matched']:,} of {plural(numbers['calls'], 'call')}")
+        if numbers["matched_calls"] == numbers["calls"]
+        else (f"{numbers['matched_calls']:,} of {plural(numbers['calls'], 'call')}")
     )
     verb = "cuts" if numbers["leaving"] == 1 else "cut"
     return f" and {verb} {calls} into {plural(numbers['anticipated'], 'piece')} there"
 
 
 def _join_names(numbers: OperatorNumbers) -> str:
-    names = [_name_operation(entry) for entry in numbers["listed"][:_MOST_NAMES]]
+    names = [_name_operation(entry) for entry in numbers["first_operations"][:_MOST_NAMES]]
     more = numbers["leaving"] - len(names)
     return join_words([*names, f"{more:,} more"] if more else names)
 
@@ -83,15 +82,15 @@ def _write_time(numbers: OperatorNumbers) -> str:
     return f"Per call, {format_duration(lost)} pass between the pieces without the engine ({basis})."
 
 
-def _list_reasons(listed: Sequence[LeavingOperation]) -> list[str]:
+def _list_reasons(operations: Sequence[LeavingOperation]) -> list[str]:
     """Return a sentence per operation with a reason, and one for those that follow it."""
     followers: dict[str, list[str]] = {}
-    for operation in listed:
+    for operation in operations:
         if operation["followed"]:
             followers.setdefault(operation["followed"], []).append(_name_operation(operation))
     return [
         _write_reason(operation, followers.get(operation["name"] or operation["kind"], []))
-        for operation in listed
+        for operation in operations
         if operation["reason"]
     ]
 
@@ -111,6 +110,8 @@ def _write_reason(operation: LeavingOperation, followers: Sequence[str]) -> str:
 
 def _list_warnings(numbers: PlanNumbers) -> Iterator[str]:
     """Yield the sentences about a plan of another target or model, which a reader must not miss."""
+    from tracekit.report.wording.joins import PLAN_LIMITS
+
     for limit in numbers["limits"]:
         if limit in PLAN_LIMITS:
             chip, build = printable(numbers["chip"]), printable(numbers["build"])
@@ -118,11 +119,11 @@ def _list_warnings(numbers: PlanNumbers) -> Iterator[str]:
 
 
 def _write_comparison(numbers: PlanNumbers) -> str:
-    if not numbers["matched"]:
+    if not numbers["matched_calls"]:
         return "The calls do not show these segments; docs/models.md has the reasons."
     return (
         f"Anticipated by {clip(printable(numbers['plan']), _NAME_WIDTH)}; observed in"
-        f" {numbers['matched']:,} of {plural(numbers['calls'], 'call')}."
+        f" {numbers['matched_calls']:,} of {plural(numbers['calls'], 'call')}."
     )
 
 
@@ -132,7 +133,7 @@ def _write_plan_not_followed(finding: Finding[PlanDifference]) -> Sentences:
     anticipated = numbers["anticipated"]
     on_engine = numbers["operations"] - numbers["leaving"]
     plan = f"The plan of {model} anticipates"
-    if numbers["absent"] and anticipated:
+    if numbers["absent_calls"] and anticipated:
         what = (
             f"{on_engine:,} of {plural(numbers['operations'], 'operation')}"
             if on_engine > 0
@@ -141,7 +142,7 @@ def _write_plan_not_followed(finding: Finding[PlanDifference]) -> Sentences:
         engine = numbers["observed"]
         where = f"ran on {engine_name(engine)}" if engine else "ran without it"
         title = (
-            f"{plan} {what} on the Neural Engine, but {numbers['absent']:,} of"
+            f"{plan} {what} on the Neural Engine, but {numbers['absent_calls']:,} of"
             f" {plural(numbers['calls'], 'call')} {where}."
         )
         cause = (
