@@ -59,10 +59,11 @@ def _fix_operations(arguments: Arguments, _info: TraceInfo) -> NextStep:
     from tracekit.mlmodels.rules import load_rules
 
     fixes = {rule.id: rule.fix for rule in load_rules() if rule.id in arguments["rules"] and rule.fix}
-    advice = [f"{fixes[rule]} (rule {rule})" for rule in arguments["rules"] if rule in fixes]
+    rules = [rule for rule in arguments["rules"] if rule in fixes]
+    advice = [f"{fixes[rule].rstrip('.')} (rule {rule})." for rule in rules]
     if not advice:
         return NextStep("See these operations among those of the model's file:", "tracekit model MODEL")
-    return NextStep("; ".join(text.replace(". (rule", " (rule") for text in advice[:_MOST_FIXES]) + ".")
+    return NextStep(" ".join(advice[:_MOST_FIXES]))
 
 
 def _list_operations(_: Arguments, _info: TraceInfo) -> NextStep:
