@@ -94,6 +94,16 @@ def test_a_plan_without_the_engine() -> None:
     assert MESSAGE in text.cost
 
 
+def test_a_plan_without_the_engine_is_a_note_where_none_is_requested() -> None:
+    gone = [prediction(199, 202), ane(200, 201, FIRST)]
+    plan = plan_of("GGG")
+    finding, _ = only(
+        calls_of([], on_gpu=[(2, 18)], further=gone, plans=[plan], compute_units="cpuAndGPU"),
+        "operators-left",
+    )
+    assert finding.severity == "info"
+
+
 def test_calls_that_do_not_follow_the_plan() -> None:
     gone = [prediction(199, 202), ane(200, 201, FIRST)]
     analysis = calls_of([], on_gpu=[(2, 18)], further=gone, plans=[plan_of("AACA")])
@@ -111,7 +121,7 @@ def test_calls_with_another_number_of_pieces() -> None:
     assert finding.severity == "info"
     assert (
         text.title
-        == "The plan of Net anticipates 3 pieces per call on the Neural Engine, but calls have 2 pieces."
+        == "The plan of Net anticipates 3 pieces per call on the Neural Engine, but calls usually have 2 pieces."
     )
     assert "partly-on-engine" in kinds(analysis)  # which piece is which segment is not known
 

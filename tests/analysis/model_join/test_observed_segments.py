@@ -231,6 +231,18 @@ def test_calls_of_a_function_that_the_plan_has_not() -> None:
     )
 
 
+def test_pieces_of_another_function_of_the_model_are_not_compared() -> None:
+    """Core ML's table does not name the function of a call; labels of the engine's rows may."""
+    labels = [
+        f"Net_5F0C1C1E-0000-4000-8000-000000000000_encode__Op{number}_AneInference" for number in (0, 2)
+    ]
+    pieces = [(2, 6, labels[0]), (14, 18, labels[1])]
+    joined = join(calls_of(pieces, on_cpu=[8], plans=[plan_of("ACA")]))
+    assert (joined.matched_calls, joined.limits) == (0, ("other-function",))
+    named = join(calls_of(pieces, on_cpu=[8], plans=[plan_of("ACA", function="encode")]))
+    assert (named.matched_calls, named.limits) == (4, ())
+
+
 def test_three_pieces_lose_the_time_of_both_gaps() -> None:
     pieces = [(1, 4, FIRST), (6, 9, SECOND), (14, 18, THIRD)]
     assert join(calls_of(pieces, plans=[plan_of("ACAGA")])).lost_ns == 7 * MS

@@ -63,7 +63,10 @@ def _join_model(calls: Calls, group: ModelCalls, files: ModelFiles) -> JoinedMod
     ]
     is_known = bool(program.segments) and "function-unknown" not in program.limits
     observation = observe_segments(
-        calls, np.array(rows, np.int64) if is_known else group.rows, program.segments, is_known=is_known
+        calls,
+        np.array(rows, np.int64) if is_known else group.rows,
+        program.segments,
+        program.function if is_known else None,
     )
     plan = files.plan.content if files.plan else None
     limits = [*program.limits, *_compare_names(group, files)]

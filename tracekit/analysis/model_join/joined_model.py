@@ -27,6 +27,7 @@ JoinLimit: TypeAlias = Literal[
     "no-plan",
     "no-anticipated-engines",
     "function-unknown",
+    "other-function",
     "regions-only",
     "plan-differs",
     "name-differs",

@@ -20,7 +20,8 @@ class Pieces:
 
     Submissions of one segment that follow each other are one piece; without names of segments, each
     submission is one. ``work_ns`` is their time without holes. ``is_ordered`` marks the calls whose pieces
-    have numbers that rise, or no numbers, and no piece twice; ``is_named`` those whose pieces have names.
+    have numbers that rise, or no numbers, and no piece twice; ``is_named`` those whose pieces have names,
+    ``is_of_function`` those of which no piece names another function than the plan's.
     """
 
     rows: IntArray
@@ -30,6 +31,7 @@ class Pieces:
     work_ns: IntArray
     is_ordered: BoolArray
     is_named: BoolArray
+    is_of_function: BoolArray
 
     @property
     def firsts(self) -> IntArray:
@@ -42,8 +44,8 @@ class Pieces:
         return self.starts[positions], self.ends[positions], self.work_ns[positions]
 
 
-def find_pieces(run: AnalyzedRun, rows: IntArray) -> Pieces:
-    """Return the pieces of some calls."""
+def find_pieces(run: AnalyzedRun, rows: IntArray, function: str) -> Pieces:
+    """Return the pieces of some calls, which are thought to run a function of the model."""
     call_of = np.full(len(run.window_rows), -1, np.int64)
     call_of[rows] = np.arange(len(rows))
     frame = run.measured.submissions
@@ -69,6 +71,7 @@ def find_pieces(run: AnalyzedRun, rows: IntArray) -> Pieces:
         sum_by_code(piece, ends - starts, len(first)),
         _mark_ordered(call[first], code[first], words, len(rows)),
         np.bincount(call[~is_named], minlength=len(rows)) == 0,
+        np.bincount(call[_mark_others(words, function)[code]], minlength=len(rows)) == 0,
     )
 
 
@@ -88,11 +91,19 @@ def _mark_ordered(call: IntArray, code: IntArray, words: list[str], count: int) 
     return ordered
 
 
+def _mark_others(segments: list[str], function: str) -> BoolArray:
+    """Mark the segments that name another function, which labels of ``main`` do not."""
+    heads = (_split_number(segment)[0] for segment in segments)
+    return np.array([*(head not in ("", function) for head in heads), False])
+
+
 def _split_number(segment: str) -> tuple[str, tuple[int, ...]]:
-    """Return ``("", (3,))`` for ``Op3``, ``("encode region", (0, 12))`` for ``encode region 0.12``."""
+    """Return function and numbers: ``("", (3,))`` for ``Op3``, ``("f", (0, 12))`` for ``f region 0.12``."""
     head, _, last = segment.rpartition(" ")
     digits = last.removeprefix("Op")
-    return head, tuple(int(part) for part in digits.split(".") if part.isdecimal())
+    return head.removesuffix("region").rstrip(), tuple(
+        int(part) for part in digits.split(".") if part.isdecimal()
+    )
 
 
 @dataclass(frozen=True)

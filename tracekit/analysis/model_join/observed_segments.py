@@ -44,11 +44,11 @@ class Observation:
 
 
 def observe_segments(
-    calls: Calls, rows: IntArray, segments: Sequence[JoinedSegment], *, is_known: bool
+    calls: Calls, rows: IntArray, segments: Sequence[JoinedSegment], function: str | None
 ) -> Observation:
-    """Return what the calls in ``rows`` show; nothing where it is not known that they run these segments."""
+    """Return what the calls in ``rows`` show of a function's segments; nothing where that is not known."""
     unseen = Observation(find_typical(calls, rows), tuple(segments))
-    if not is_known or not segments:
+    if function is None or not segments:
         return unseen
     limit = _find_limit(calls, rows)
     if limit is not None:
@@ -56,7 +56,7 @@ def observe_segments(
     has_count = calls.analysis.submissions["submissions"].notna().to_numpy(bool)[rows]
     if not has_count.any():
         return replace(unseen, limits=("owner-unknown",))
-    return _observe_counted(calls, rows[has_count], unseen)
+    return _observe_counted(calls, rows[has_count], function, unseen)
 
 
 def _find_limit(calls: Calls, rows: IntArray) -> JoinLimit | None:
@@ -78,17 +78,18 @@ def find_typical(calls: Calls, rows: IntArray) -> int:
     return int(rows[order[(len(rows) - 1) // 2]])
 
 
-def _observe_counted(calls: Calls, rows: IntArray, unseen: Observation) -> Observation:
+def _observe_counted(calls: Calls, rows: IntArray, function: str, unseen: Observation) -> Observation:
     """Return what calls with a known number of submissions show: those with the plan's pieces, or none."""
     count = sum(segment.anticipated is Engine.ANE for segment in unseen.segments)
-    pieces = find_pieces(calls.analysis, rows)
+    pieces = find_pieces(calls.analysis, rows, function)
     if all(segment.anticipated is None for segment in unseen.segments):
         return replace(unseen, pieces=_find_usual(pieces))
     is_equal = (pieces.counts == count) & (pieces.counts > 0)
-    is_matched = is_equal & pieces.is_ordered
+    is_matched = is_equal & pieces.is_ordered & pieces.is_of_function
     is_absent = (pieces.counts == 0) & _is_elsewhere(calls, rows)
     limits: list[JoinLimit] = []
-    limits += ["order-differs"] if (is_equal & ~is_matched).any() else []
+    limits += ["order-differs"] if (is_equal & ~pieces.is_ordered).any() else []
+    limits += ["other-function"] if (~pieces.is_of_function).any() else []
     limits += ["pieces-differ"] if ((pieces.counts > 0) & ~is_equal).any() else []
     limits += ["calls-differ"] if is_matched.any() and is_absent.any() else []
     observation = replace(

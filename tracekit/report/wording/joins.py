@@ -30,6 +30,9 @@ _LIMITS: Mapping[JoinLimit, str] = {
     "function-unknown": (
         "The file has several functions, and the recording does not show which of them the calls run."
     ),
+    "other-function": (
+        "The pieces of some calls name another function of the model than the plan's: they are not compared."
+    ),
     "regions-only": "The plan names regions, not the operations in them.",
     "not-single-calls": "The calls are not known to be one inference each, so their pieces are not compared.",
     "engine-not-measured": (
