@@ -23,10 +23,28 @@ from tracekit.mlmodels.rules.target import Target
 
 OPERATIONS = 10_000
 LIMIT_SECONDS = 1.0
-BLOCK = (
-    "linear linear linear matmul add softmax matmul linear add mul reduce_mean add rsqrt mul linear gelu linear"
-    " cast gather layer_norm"
-).split()
+BLOCK = [
+    "linear",
+    "linear",
+    "linear",
+    "matmul",
+    "add",
+    "softmax",
+    "matmul",
+    "linear",
+    "add",
+    "mul",
+    "reduce_mean",
+    "add",
+    "rsqrt",
+    "mul",
+    "linear",
+    "gelu",
+    "linear",
+    "cast",
+    "gather",
+    "layer_norm",
+]
 FP16, FP32 = ValueType("fp16", (1, 64, 512)), ValueType("fp32", (1, 64, 512))
 
 

@@ -76,7 +76,7 @@ def find_pieces(run: AnalyzedRun, rows: IntArray, function: str) -> Pieces:
 
 
 def _mark_ordered(call: IntArray, code: IntArray, words: list[str], count: int) -> BoolArray:
-    """Mark the calls of whose pieces none repeats, and whose numbers rise within their function."""
+    """Mark the calls of whose pieces none repeats, with numbers that rise within their function."""
     keys = [_split_number(word) for word in words]
     functions: dict[str, int] = {}
     function = np.array([functions.setdefault(name, len(functions)) for name, _ in keys] or [0], np.int64)
@@ -98,12 +98,11 @@ def _mark_others(segments: list[str], function: str) -> BoolArray:
 
 
 def _split_number(segment: str) -> tuple[str, tuple[int, ...]]:
-    """Return function and numbers: ``("", (3,))`` for ``Op3``, ``("f", (0, 12))`` for ``f region 0.12``."""
+    """Return function and numbers: ``("", (3,))`` for ``Op3``, ``("f", (0, 12))`` of ``f region 0.12``."""
     head, _, last = segment.rpartition(" ")
     digits = last.removeprefix("Op")
-    return head.removesuffix("region").rstrip(), tuple(
-        int(part) for part in digits.split(".") if part.isdecimal()
-    )
+    numbers = tuple(int(part) for part in digits.split(".") if part.isdecimal())
+    return head.removesuffix("region").rstrip(), numbers
 
 
 @dataclass(frozen=True)

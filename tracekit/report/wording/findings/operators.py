@@ -151,7 +151,8 @@ def _write_plan_not_followed(finding: Finding[PlanDifference]) -> Sentences:
         )
         return Sentences(title, " ".join([cause, *_list_warnings(numbers)]))
     pieces = plural(numbers["pieces"] or 0, "piece")
-    title = f"{plan} {plural(anticipated, 'piece')} per call on the Neural Engine, but calls usually have {pieces}."
+    per_call = f"{plural(anticipated, 'piece')} per call on the Neural Engine"
+    title = f"{plan} {per_call}, but calls usually have {pieces}."
     cause = (
         "So it is not known which piece is which segment: the runtime may have joined or divided segments."
     )
