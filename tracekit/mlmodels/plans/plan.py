@@ -65,11 +65,16 @@ class PlannedRegion:
 
 @dataclass(frozen=True, slots=True)
 class PlannedFunction:
-    """A function of a plan: its operations, or only its regions."""
+    """A function of a plan: its operations, or only its regions.
+
+    ``overheads_ms`` are the plan's estimates for what segments cost beside their operations, in its own
+    words: ``Launch_ane_ms``, ``Src_ane_Dest_bnns_ms``.
+    """
 
     name: str
     operations: tuple[PlannedOperation, ...] = ()
     regions: tuple[PlannedRegion, ...] = ()
+    overheads_ms: Mapping[str, float] = field(default_factory=dict)
 
     def computing(self) -> Iterator[PlannedOperation]:
         """Iterate over the operations that compute; a constant is on no engine."""
