@@ -14,6 +14,8 @@ from typing import Literal, TypeAlias
 from tracekit.model.vocabulary import Engine
 
 Runtime: TypeAlias = Literal["Core ML", "Core AI"]
+MAX_PLANNED_OPERATIONS = 200_000
+"""The most operations of a plan; the largest models known have some tens of thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +67,16 @@ class PlannedRegion:
 
 @dataclass(frozen=True, slots=True)
 class PlannedFunction:
-    """A function of a plan: its operations, or only its regions."""
+    """A function of a plan: its operations, or only its regions.
+
+    ``overheads_ms`` are the plan's estimates for what segments cost beside their operations, in its own
+    words: ``Launch_ane_ms``, ``Src_ane_Dest_bnns_ms``.
+    """
 
     name: str
     operations: tuple[PlannedOperation, ...] = ()
     regions: tuple[PlannedRegion, ...] = ()
+    overheads_ms: Mapping[str, float] = field(default_factory=dict)
 
     def computing(self) -> Iterator[PlannedOperation]:
         """Iterate over the operations that compute; a constant is on no engine."""

@@ -30,7 +30,7 @@ from tracekit.report.document.blocks import (
     count_note,
     make_sentence,
 )
-from tracekit.text import format_percent, join_words, list_first, plural
+from tracekit.text import format_percent, format_rounded, join_words, list_first, plural
 
 _MOST_ROWS = 40
 _MOST_NAMES = 4
@@ -161,8 +161,8 @@ def _list_facts(plan: Plan) -> Facts:
 
 def _list_segments(plan: Plan, counts: PlanCounts) -> Iterator[Block]:
     rows = list(islice(_describe_segments(plan), _MOST_ROWS))
-    if counts.transitions:
-        yield Paragraph(f"{plural(counts.transitions, 'transition')} between engines.")
+    if sentences := list(_describe_transitions(plan, counts)):
+        yield Paragraph(" ".join(sentences))
     columns = [
         Column(
             name,
@@ -180,6 +180,30 @@ def _list_segments(plan: Plan, counts: PlanCounts) -> Iterator[Block]:
         yield Items((Item(count_note(counts.segments - _MOST_ROWS)),))
 
 
+def _describe_transitions(plan: Plan, counts: PlanCounts) -> Iterator[str]:
+    if counts.transitions:
+        yield f"{plural(counts.transitions, 'transition')} between engines."
+    launches = {function.overheads_ms.get(_LAUNCH) for function in plan.functions}
+    changes = {
+        cost
+        for function in plan.functions
+        for name, cost in function.overheads_ms.items()
+        if name.startswith("Src_") and "_ane_" in f"{name}_"
+    }
+    # Numbers that differ between functions or backends are left to the JSON.
+    parts = [
+        f"{format_rounded(cost * 1e6)} for each {subject}"
+        for costs, subject in (
+            (launches, "launch on the Neural Engine"),
+            (changes, "change to it or from it"),
+        )
+        if len(costs) == 1 and (cost := next(iter(costs)))
+    ]
+    if parts:
+        yield f"Beside the operations, the plan estimates {join_words(parts)}."
+
+
+_LAUNCH = "Launch_ane_ms"
 _SEGMENT = ("function", "segment", "engine", "operations", "cost", "first", "last")
 _NUMBERS = ("segment", "operations", "cost")
 _CLIPPED = ("function", "first", "last")
