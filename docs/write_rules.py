@@ -46,7 +46,9 @@ def list_tests() -> Iterator[str]:
     yield "|---|---|---|"
     for subject, tests in PREDICATES.items():
         for name, test in tests.items():
-            first_line = (test.__doc__ or "").strip().splitlines()[0].removeprefix("Match ")
+            first_line = (
+                (test.__doc__ or "").strip().splitlines()[0].removeprefix("Match ").replace("``", "`")
+            )
             yield f"| {subject} | `{name}` | {first_line.rstrip('.')} |"
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from tracekit.errors import InputError
 from tracekit.mlmodels import read_model
+from tracekit.mlmodels.weights import read_lowest
 
 ASSETS = Path(__file__).resolve().parents[3] / "shared" / "models" / "coreai"
 pytestmark = pytest.mark.skipif(not ASSETS.is_dir(), reason="the collected models are not here")
@@ -57,6 +58,23 @@ def test_operations_have_the_line_of_the_program_that_made_them() -> None:
     (argsort,) = read.functions[0].computing()
     assert argsort.source == "t4.py:33"
     assert argsort.inputs[0] == ("", "x")
+
+
+def test_short_constants_have_their_values_and_long_ones_their_place() -> None:
+    read = read_model(ASSETS / "conv_softmax_fp16.aimodel")
+    (function,) = read.functions
+    values = {
+        item.name: item.attributes for item in function.operations if item.is_constant and not item.is_part
+    }
+    # As Apple's text has them: dense<3>, dense<1> twice, a resource of 8 x 16 x 3 x 3 values in fp16.
+    assert [values[name].get("val") for name in ("%1", "%2", "%4", "%5")] == [(3,), 1, (1, 1), 1]
+    blob = values["%3"]["blob"]
+    assert isinstance(blob, tuple)
+    assert (blob[0], blob[2]) == ("main.mlirb", 8 * 16 * 3 * 3 * 2)
+    assert read.weight_folder == ASSETS / "conv_softmax_fp16.aimodel"
+    lowest = read_lowest(read.weight_folder, blob, "fp16")
+    assert lowest is not None
+    assert -10 < lowest < 0  # random weights
 
 
 @pytest.mark.parametrize("end", [0, 3, 20, 100, 300, 600])

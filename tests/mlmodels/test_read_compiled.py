@@ -54,6 +54,27 @@ def test_a_text_that_is_cut_off_is_refused(tmp_path: Path, end: int) -> None:
         read_model(compiled(tmp_path, model__mil=TEXT[:end]))
 
 
+@pytest.mark.parametrize("number", ["0x1p9999", "0x..p1"])
+def test_a_hexadecimal_number_that_is_none_is_refused(tmp_path: Path, number: str) -> None:
+    text = TEXT.replace("uint64(64)", f"uint64({number})")
+    assert text != TEXT
+    with pytest.raises(InputError, match="which is no number"):
+        read_model(compiled(tmp_path, model__mil=text))
+
+
+def test_a_statement_without_a_result_is_read(tmp_path: Path) -> None:
+    text = (
+        "program(1.0) { func main<ios18>(tensor<fp16, [1, 8]> x, state<tensor<fp16, [1, 8]>> cache) {"
+        ' write_state(data = x, input = cache)[name = string("keep")];'
+        " tensor<fp16, [1, 8]> y = read_state(input = cache); } -> (y); }"
+    )
+    (function,) = read_model(compiled(tmp_path, model__mil=text)).functions
+    write, read = function.operations
+    assert (write.kind, write.name, write.outputs) == ("write_state", "keep", ())
+    assert write.inputs == (("data", "x"), ("input", "cache"))
+    assert read.inputs == (("input", "cache"),)
+
+
 def test_counts_of_the_metadata_that_disagree_are_a_limit(tmp_path: Path) -> None:
     def read(counts: dict[str, int], name: str) -> tuple[str, ...]:
         folder = tmp_path / name

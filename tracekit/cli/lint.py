@@ -29,9 +29,18 @@ _FAILING = {
 
 @click.command("lint", context_settings=HELP, short_help="Hold a model file against known limits.")
 @click.argument("path", metavar="MODEL", type=click.Path())
-@click.option("--chip", default="", metavar="CHIP", help="Only rules about this chip: M4, h16g, A17, ….")
 @click.option(
-    "--os", "system", default="", metavar="SYSTEM", help="Only rules about this system: macOS27, iOS 18, …."
+    "--chip",
+    default="",
+    metavar="CHIP",
+    help="Only rules that sources state for this chip: M4, h16g, A17, ….",
+)
+@click.option(
+    "--os",
+    "system",
+    default="",
+    metavar="SYSTEM",
+    help="Only rules that sources state for this system: macOS27, iOS 18, ….",
 )
 @click.option(
     "--units",

@@ -18,6 +18,7 @@ import numpy as np
 
 from tracekit.mlmodels.mlir_bytecode import Argument, Cursor, Entry, Module, ModuleOperation
 from tracekit.mlmodels.program import (
+    BLOB,
     CONSTANT_VALUES,
     Constant,
     Feature,
@@ -47,7 +48,7 @@ _NUMBERS = {
     "uint64": "<u8", "uint32": "<u4", "uint16": "<u2", "uint8": "u1",
 }  # fmt: skip
 
-_STRING, _ARRAY, _VALUES, _NAMED, _FILE, _FILE_LINE, _LOCATION = 1, 5, 6, 9, 30, 31, 40
+_STRING, _ARRAY, _VALUES, _RESOURCE, _NAMED, _FILE, _FILE_LINE, _LOCATION = 1, 5, 6, 7, 9, 30, 31, 40
 """Attributes of the dialect: their first integer."""
 
 
@@ -55,7 +56,7 @@ def read_module(data: memoryview, path: Path) -> MLModel:
     """Read the bytecode of a program. Raises ``DamagedModelError``."""
     module = Module(data)
     operations = list(module.read_operations())
-    reader = _Reader(module)
+    reader = _Reader(module, path.name)
     graphs: list[_Graph] = []
     starts = [index for index, operation in enumerate(operations) if _GRAPH.fullmatch(operation.name)]
     for start, end in pairwise([*starts, len(operations)]):
@@ -67,6 +68,7 @@ def read_module(data: memoryview, path: Path) -> MLModel:
         version="version unknown",
         inputs=main.inputs if main else (),
         outputs=main.outputs if main else (),
+        weight_folder=path.parent,
         functions=tuple(graph.function for graph in graphs),
     )
 
@@ -87,8 +89,9 @@ class _Graph:
 class _Reader:
     """Turns the operations of one module into functions; types, locations and names are decoded once each."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, file_name: str) -> None:
         self._module = module
+        self._file_name = file_name
         self._types = [self._read_type(entry, 0) for entry in module.types]
         self._sources: dict[int, str] = {}
         self._arguments: dict[int, list[Argument]] = {}
@@ -155,13 +158,19 @@ class _Reader:
             )
 
     def _read_constant(self, operation: ModuleOperation, results: tuple[Value, ...]) -> dict[str, Constant]:
-        """Return the values of a constant that stand in the program and are short."""
+        """Return the values of a constant if they are short, or their place in the file."""
         properties = self._module.properties
         if not operation.name.startswith(_CONSTANT) or not 0 <= operation.properties < len(properties):
             return {}
         code, attribute = self._open_attribute(Cursor(properties[operation.properties]).integer())
         value_type = results[0].type if results else None
-        if attribute is None or code != _VALUES or value_type is None or value_type.shape is None:
+        if attribute is None or value_type is None or value_type.shape is None:
+            return {}
+        if code == _RESOURCE:
+            number = attribute.integer()
+            resources = self._module.resources
+            return {BLOB: (self._file_name, *resources[number])} if number < len(resources) else {}
+        if code != _VALUES:
             return {}
         is_repeated = attribute.byte() == 1
         data = attribute.view(attribute.count())

@@ -35,6 +35,7 @@ _WITHOUT_RESULT = frozenset({"write_state"})
 """Kinds of operations whose statements begin with the kind, because they give no value."""
 _MAX_TOKENS = 10_000_000
 """Five times those of a program with 20,000 operations, and some twenty seconds."""
+_ELSEWHERE = "BLOBFILE"
 _BOOLEANS = {"true": True, "false": False}
 _OPEN = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
@@ -79,6 +80,11 @@ class _Tokens:
             return False
         self._advance()
         return True
+
+    def take_blob(self) -> tuple[Constant, ...]:
+        """Return the place of the values that were read last, once; an empty one if none was read since."""
+        blob, self.blob = self.blob, ()
+        return blob
 
     def damage(self, problem: str) -> DamagedModelError:
         line = self._text.count("\n", 0, self._position) + 1
@@ -172,27 +178,32 @@ def _read_statement(tokens: _Tokens, depth: int) -> Operation | None:
         _skip_brackets(tokens)
     inputs: list[tuple[str, str]] = []
     given: dict[str, Constant] = {}
+    types: dict[str, ValueType] = {}
     tokens.take("(")
     while not tokens.skip(")"):
         parameter = tokens.take()
         tokens.take("=")
-        _read_argument(tokens, parameter, inputs, given)
+        _read_argument(tokens, parameter, inputs, given, types)
         tokens.skip(",")
-    tokens.blob = ()
+    tokens.take_blob()  # of a parameter that is given in place
     attributes = given | _read_attributes(tokens)
-    if tokens.blob:
-        attributes[BLOB] = tokens.blob
+    if blob := tokens.take_blob():
+        attributes[BLOB] = blob
     name = attributes.pop("name", "")
-    return Operation(kind, str(name), tuple(inputs), tuple(outputs), attributes, depth)
+    return Operation(kind, str(name), tuple(inputs), tuple(outputs), attributes, depth, constant_types=types)
 
 
 def _read_argument(
-    tokens: _Tokens, parameter: str, inputs: list[tuple[str, str]], given: dict[str, Constant]
+    tokens: _Tokens,
+    parameter: str,
+    inputs: list[tuple[str, str]],
+    given: dict[str, Constant],
+    types: dict[str, ValueType],
 ) -> None:
     """Read the value of a parameter: the name of a value, several in brackets, or a constant in place."""
     if tokens.skip("("):
         while not tokens.skip(")"):
-            _read_argument(tokens, parameter, inputs, given)
+            _read_argument(tokens, parameter, inputs, given, types)
             tokens.skip(",")
         return
     if tokens.next_kind == "word":
@@ -200,7 +211,7 @@ def _read_argument(
         if tokens.next not in ("<", "("):
             inputs.append((parameter, word))
             return
-        constant = _read_typed_constant(tokens, word)
+        types[parameter], constant = _read_typed_constant(tokens, word)
     else:
         constant = _read_constant(tokens, 0)
     if constant is not None:
@@ -285,20 +296,20 @@ def _read_constant(tokens: _Tokens, depth: int) -> Constant | None:
     if kind == "word":
         if token in _BOOLEANS:
             return _BOOLEANS[token]
-        return _read_typed_constant(tokens, token)
+        if token == _ELSEWHERE:
+            tokens.blob = _read_blob(tokens)
+            return None
+        return _read_typed_constant(tokens, token)[1]
     raise tokens.damage(f"has {token[:40]!r} where a value belongs" if token else "ends within a value")
 
 
-def _read_typed_constant(tokens: _Tokens, word: str) -> Constant | None:
-    """Read what follows the first word of ``tensor<int32, [2]>([1, 1])`` or ``BLOBFILE(…)``."""
-    if word == "BLOBFILE":
-        tokens.blob = _read_blob(tokens)
-        return None
-    _read_type(tokens, word, 0)
+def _read_typed_constant(tokens: _Tokens, word: str) -> tuple[ValueType, Constant | None]:
+    """Read what follows the first word of ``tensor<int32, [2]>([1, 1])``: the type and the constant."""
+    value_type = _read_type(tokens, word, 0)
     tokens.take("(")
     constant = _read_constant(tokens, 1)
     tokens.take(")")
-    return constant
+    return value_type, constant
 
 
 def _read_blob(tokens: _Tokens) -> tuple[Constant, ...]:
@@ -330,7 +341,10 @@ def _read_items(tokens: _Tokens, close: str, depth: int) -> Constant | None:
 
 def _read_number(token: str) -> Constant:
     if "x" in token:
-        return float.fromhex(token)
+        try:
+            return float.fromhex(token)
+        except (OverflowError, ValueError) as error:
+            raise DamagedModelError(f"has {token[:40]!r}, which is no number") from error
     return int(token) if token.lstrip("+-").isdigit() and len(token) < 40 else float(token)
 
 

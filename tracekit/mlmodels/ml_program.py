@@ -36,7 +36,7 @@ def _read_block(block: Message, depth: int) -> Iterator[Operation]:
         if operation.text(1) == "const" and attributes.get("val") is None:
             attributes[BLOB] = _find_blob(operation)
         constants = {name: value for name, value in attributes.items() if value is not None}
-        inputs, given = _read_inputs(operation)
+        inputs, given, types = _read_inputs(operation)
         yield Operation(
             operation.text(1),
             str(constants.pop("name", "")),
@@ -44,6 +44,7 @@ def _read_block(block: Message, depth: int) -> Iterator[Operation]:
             tuple(map(_read_value, operation.messages(3))),
             given | constants,
             depth,
+            constant_types=types,
         )
         for nested in operation.messages(4):
             yield from _read_block(nested, depth + 1)
@@ -58,17 +59,24 @@ def _find_blob(constant: Message) -> Constant | None:
     return None
 
 
-def _read_inputs(operation: Message) -> tuple[tuple[tuple[str, str], ...], dict[str, Constant]]:
-    """Return pairs of a parameter and a value's name, and the parameters that are given in place."""
+def _read_inputs(
+    operation: Message,
+) -> tuple[tuple[tuple[str, str], ...], dict[str, Constant], dict[str, ValueType]]:
+    """Return pairs of a parameter and a value's name, and parameters that are given in place, with types."""
     bindings: list[tuple[str, str]] = []
     given: dict[str, Constant] = {}
+    types: dict[str, ValueType] = {}
     for parameter, argument in operation.entries(2):
         for binding in argument.messages(1):
             if 1 in binding:
                 bindings.append((parameter, binding.text(1)))
-            elif (constant := _read_constant(binding.message(2), 0)) is not None:
+                continue
+            value = binding.message(2)
+            if (constant := _read_constant(value, 0)) is not None:
                 given[parameter] = constant
-    return tuple(bindings), given
+            if (value_type := _read_type(value.message(2), 0)) is not None:
+                types[parameter] = value_type
+    return tuple(bindings), given, types
 
 
 # Types ------------------------------------------------------------------------------------------------------

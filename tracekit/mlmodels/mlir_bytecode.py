@@ -7,6 +7,7 @@ types that a dialect encodes in its own way are left to the caller, as the bytes
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from tracekit.mlmodels.program import MAX_OPERATIONS
@@ -16,7 +17,7 @@ MAGIC = b"ML\xefR"
 _VERSIONS = range(2, 7)
 _MAX_DEPTH = 64
 _STRINGS, _DIALECTS, _ENTRIES, _OFFSETS, _IR = range(5)
-_PROPERTIES = 8
+_RESOURCES, _RESOURCE_OFFSETS, _PROPERTIES = 5, 6, 8
 
 _HAS_ATTRIBUTES, _HAS_RESULTS, _HAS_OPERANDS, _HAS_SUCCESSORS = 1, 2, 4, 8
 _HAS_REGIONS, _HAS_USE_ORDERS, _HAS_PROPERTIES = 16, 32, 64
@@ -144,9 +145,11 @@ class Module:
             raise DamagedModelError(f"is MLIR bytecode of version {self.version}; 2 to 6 are read")
         self.producer = _read_c_string(cursor)
         sections: dict[int, memoryview] = {}
+        starts: dict[int, int] = {}
         while not cursor.is_at_end:
             number, view = cursor.section()
             sections[number] = view
+            starts[number] = cursor.position - len(view)
         missing = {_STRINGS, _DIALECTS, _ENTRIES, _OFFSETS, _IR} - sections.keys()
         if missing:
             raise DamagedModelError("lacks a section of its bytecode")
@@ -154,6 +157,12 @@ class Module:
         self.dialects, self.names = self._read_dialects(Cursor(sections[_DIALECTS]))
         self.attributes, self.types = self._read_entries(Cursor(sections[_OFFSETS]), sections[_ENTRIES])
         self.properties = list(_read_views(sections[_PROPERTIES])) if _PROPERTIES in sections else []
+        self.resources: list[tuple[int, int]] = []
+        """The place of each resource of a dialect: its offset in the file, and its size in bytes."""
+        if {_RESOURCES, _RESOURCE_OFFSETS} <= sections.keys():
+            entries = _read_resource_sizes(Cursor(sections[_RESOURCE_OFFSETS]))
+            with suppress(DamagedModelError):  # the operations do not need them
+                self.resources = list(_find_blobs(entries, sections[_RESOURCES], starts[_RESOURCES]))
         self.arguments: list[Argument] = []
         self._ir = sections[_IR]
 
@@ -219,6 +228,37 @@ def _read_views(data: memoryview) -> Iterator[memoryview]:
     cursor = Cursor(data)
     for _ in range(cursor.count()):
         yield cursor.view(cursor.integer())
+
+
+def _read_resource_sizes(cursor: Cursor) -> Iterator[tuple[int, int]]:
+    """Yield the size and the kind of each resource: first those of other tools, then those of dialects.
+
+    The kind is -1 for one of another tool; 0 is a blob.
+    """
+    groups = cursor.integer()
+    while not cursor.is_at_end:
+        cursor.integer()  # the name of the tool, or the dialect
+        for _ in range(cursor.count()):
+            cursor.integer()  # the name of the resource
+            size, kind = cursor.integer(), cursor.byte()
+            yield size, kind if groups <= 0 else -1
+        groups -= 1
+
+
+def _find_blobs(
+    entries: Iterator[tuple[int, int]], data: memoryview, start: int
+) -> Iterator[tuple[int, int]]:
+    """Yield the offset in the file and the size of each resource of a dialect; 0 for what is no blob."""
+    stored = Cursor(data)
+    for size, kind in entries:
+        entry = Cursor(stored.view(size))
+        if kind < 0:
+            continue
+        length = 0
+        if kind == 0:
+            entry.integer()  # the alignment, by which the bytes begin after some that mean nothing
+            length = entry.integer()
+        yield start + stored.position - length, length if length <= size else 0
 
 
 def _read_c_string(cursor: Cursor) -> str:

@@ -14,7 +14,8 @@ CONSTANT_VALUES = 64
 
 
 BLOB = "blob"
-"""The attribute of a constant whose values are in another file: the file's name and the offset in it."""
+"""The attribute of a constant whose values are elsewhere: the name of the file, and the offset in it, which
+is that of a description in a file of weights, or that of the values, followed by their size in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class Operation:
     ``is_part`` is True for those that spell out what an operation around them is made of, such as the
     division and the sum within a softmax: they do not count as operations.
     ``source`` is the line of the program that the model was made from, as ``model.py:290``, or empty.
+    ``constant_types`` are the types of the parameters that are given in place, whether or not their values
+    are among the ``attributes``.
     """
 
     kind: str
@@ -57,6 +60,7 @@ class Operation:
     depth: int = 0
     source: str = ""
     is_part: bool = False
+    constant_types: Mapping[str, ValueType] = field(default_factory=dict, compare=False)
 
     @property
     def is_constant(self) -> bool:

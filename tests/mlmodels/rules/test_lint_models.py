@@ -50,7 +50,7 @@ EXPECTED = {
     "nn/gru": ["OP01"],
     "nn/simple_rnn": ["OP01"],
     "nn/custom": ["OP02"],
-    "nn/segments_SUSU": ["OP02", "SZ04"],
+    "nn/segments_SUSU": ["OP02"],
     "nn/nms": ["OP09"],
     "nn/add_broadcastable": ["NN01"],
     "nn/concat_nd": ["NN01"],

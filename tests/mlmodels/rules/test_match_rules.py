@@ -140,7 +140,7 @@ def test_a_circle_of_values_ends() -> None:
         ('Unable to resolve operation input "y".', "OP27"),
         ("Cannot support standalone slice_update", "OP21"),
         ("Weight file size exceeds the limit", "SZ01"),
-        ("_ANECompiler : ANECCompile() FAILED", "CU05"),
+        ("_ANECompiler : ANECCompile() FAILED", None),  # it gives no reason
         ("failed: ANE I/O op isn't a squeeze / expandDims", None),
         ("", None),
     ],

@@ -11,6 +11,7 @@ from tracekit.mlmodels.program import BLOB, Constant, Function, Operation, Value
 from tracekit.mlmodels.weights import read_lowest
 
 _OPSET_PREFIX = re.compile(r"^ios\d+\.", re.IGNORECASE)
+_AT_ENDS = frozenset({"tensor_buffer_to_tensor", "tensor_to_tensor_buffer"})
 _PASSES_CONSTANT = frozenset({"cast", "reshape", "transpose", "expand_dims", "squeeze", "identity"})
 """Kinds that make a constant of a constant; ``constexpr_…`` do, too."""
 
@@ -47,6 +48,12 @@ class Graph:
                 for _, name in operation.inputs:
                     users.setdefault(name, []).append(position)
         return users
+
+    def is_computed(self, position: int) -> bool:
+        """Return whether an operation computes during a call: not when loading, and not only at an end."""
+        operation, kind = self.operations[position], self.kinds[position]
+        is_aside = kind.startswith("constexpr_") or kind in _AT_ENDS
+        return not (is_aside or operation.is_constant or operation.is_part)
 
     def find_type(self, name: str) -> ValueType | None:
         """Return the type of a value, where the file states it."""

@@ -27,7 +27,7 @@ EFFECTS: tuple[Effect, ...] = ("wrong-numbers", "fails", "graph-leaves", "leaves
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A thing that a rule matched: an operation, an input, an output, a state, a function, the model, the setting.
+    """A match in a model: an operation, an input, output or state, a function, the model, or the setting.
 
     ``position`` is that in ``Function.operations``. ``path`` names the function, and the stages of a pipeline
     before it, where there are several. ``upstream`` is the name of the operation at the start of a chain of
@@ -97,7 +97,10 @@ def lint_model(
     findings.sort(key=lambda finding: (EFFECTS.index(finding.effect), order.index(finding.rule.id)))
     parts = list(_iter_parts(model))
     applicable = {
-        (rule.id, target.fits(claim)) for part in parts for rule, claim in iter_claims(*_describe_form(part))
+        (rule.id, target.fits(claim))
+        for part in parts
+        for rule, claim in iter_claims(*_describe_form(part))
+        if claim.subject != "setting"
     }
     fitting = {rule_id for rule_id, fits in applicable if fits and rule_id in chosen}
     left_out = {rule_id for rule_id, _ in applicable if rule_id in chosen} - fitting
@@ -198,10 +201,10 @@ def _match_function(
     route, form = _describe_form(model)
     graph = Graph(function, model.weight_folder)
     matches = match_operations(graph, form, route, target)
-    for position, found in matches.items():
-        for match in found:
+    for position, operation_matches in matches.items():
+        for match in operation_matches:
             yield match.rule, match.claims, _make_place(graph, position, match, path)
-    leaving = [position for position, found in matches.items() if any(map(_leaves, found))]
+    leaving = [position for position, items in matches.items() if any(map(_leaves, items))]
     for rule, claim in claims:
         if claim.subject == "function":
             evidence = check_conditions(claim, graph, leaving)

@@ -40,8 +40,9 @@ def match_rules(
     ``ML Program`` unless given. Raises ``UsageError`` for a chip or a system that is none.
     """
     function: Function | None
+    folder = None
     if isinstance(model, MLModel):
-        form = model.form
+        form, folder = model.form, model.weight_folder
         functions = list(model.iter_functions())
         function = next((item for item in functions if item.name == "main"), next(iter(functions), None))
     else:
@@ -49,7 +50,8 @@ def match_rules(
     if function is None:
         return {}
     form = form or "ML Program"
-    return match_operations(Graph(function), form, route or find_route(form), make_target(chip, os))
+    graph = Graph(function, folder)
+    return match_operations(graph, form, route or find_route(form), make_target(chip, os))
 
 
 def find_route(form: str) -> Route:
@@ -61,26 +63,24 @@ def match_operations(
     graph: Graph, form: str, route: Route, target: Target
 ) -> dict[int, tuple[RuleMatch, ...]]:
     """Return the rules about operations that match, by position."""
-    by_kind = _index_claims(route, form)
+    by_kind = _index_claims(route, form, target)
     matches: dict[int, tuple[RuleMatch, ...]] = {}
     for position, operation in enumerate(graph.operations):
         if operation.is_constant or operation.is_part:
             continue
-        found = _match_operation(graph, position, by_kind, target)
-        if found:
-            matches[position] = found
+        if operation_matches := _match_operation(graph, position, by_kind):
+            matches[position] = operation_matches
     return _link_chains(graph, matches)
 
 
 def _match_operation(
-    graph: Graph, position: int, by_kind: Mapping[str, list[tuple[Rule, Claim]]], target: Target
+    graph: Graph, position: int, by_kind: Mapping[str, list[tuple[Rule, Claim]]]
 ) -> tuple[RuleMatch, ...]:
     matches: dict[str, RuleMatch] = {}
     kind = graph.kinds[position]
-    # What is computed when a model is loaded is on no engine, unless a rule names it.
-    general = () if kind.startswith("constexpr_") else by_kind.get("", ())
+    general = by_kind.get("", ()) if graph.is_computed(position) else ()
     for rule, claim in (*by_kind.get(kind, ()), *general):
-        if kind in claim.no_kinds or not target.fits(claim):
+        if kind in claim.no_kinds:
             continue
         evidence = check_conditions(claim, graph, position)
         if evidence is None:
@@ -104,11 +104,11 @@ def check_conditions(claim: Claim, *subject: object) -> str | None:
 
 
 @cache
-def _index_claims(route: Route, form: str) -> dict[str, list[tuple[Rule, Claim]]]:
+def _index_claims(route: Route, form: str, target: Target) -> dict[str, list[tuple[Rule, Claim]]]:
     """Return the claims about operations by kind; those about any kind under the empty text."""
     index: dict[str, list[tuple[Rule, Claim]]] = {}
     for rule, claim in iter_claims(route, form):
-        if claim.subject == "operation":
+        if claim.subject == "operation" and target.fits(claim):
             for kind in claim.kinds or ("",):
                 index.setdefault(kind, []).append((rule, claim))
     return index
@@ -128,16 +128,16 @@ def _link_chains(
     """Return the matches with the starts of their chains: that of the first input of the same rule."""
     starts: dict[tuple[int, str], int] = {}
     linked: dict[int, tuple[RuleMatch, ...]] = {}
-    for position, found in matches.items():
+    for position, operation_matches in matches.items():
         producers = [graph.find_producer(name) for _, name in graph.operations[position].inputs]
-        for match in found:
+        for match in operation_matches:
             earlier = (starts.get((producer, match.rule.id)) for producer in producers)
             starts[position, match.rule.id] = next((s for s in earlier if s is not None), position)
         linked[position] = tuple(
             replace(match, upstream=start)
             if (start := starts[position, match.rule.id]) != position
             else match
-            for match in found
+            for match in operation_matches
         )
     return linked
 

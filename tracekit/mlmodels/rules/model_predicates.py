@@ -91,9 +91,7 @@ def match_alternations(graph: Graph, leaving: Sequence[int], *, at_least: int) -
     """Match a function by its changes between operations that leave and that stay, in order."""
     leaving_positions = frozenset(leaving)
     alternations, was_leaving = 0, None
-    for position, operation in enumerate(graph.operations):
-        if operation.is_constant or operation.is_part or graph.kinds[position].startswith("constexpr_"):
-            continue
+    for position in filter(graph.is_computed, range(len(graph.operations))):
         is_leaving = position in leaving_positions
         alternations += was_leaving is not None and is_leaving != was_leaving
         was_leaving = is_leaving

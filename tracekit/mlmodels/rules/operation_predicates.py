@@ -1,13 +1,13 @@
 """Conditions on an operation, ``graph.operations[position]``.
 
-A ``parameter`` is named as in MIL (``strides``); Core AI's operands have no names and are counted: ``#2``. An
-empty one stands for all operands.
+A ``parameter`` is named as in MIL (``strides``); Core AI's operands have no names and are counted: ``#2``,
+with a ``label`` for people. An empty one stands for all operands.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from tracekit.mlmodels.program import Operation, ValueType
@@ -59,6 +59,7 @@ def match_number(
     position: int,
     *,
     parameter: str,
+    label: str = "",
     above: float = -math.inf,
     below: float = math.inf,
     one_of: Sequence[float] = (),
@@ -70,7 +71,7 @@ def match_number(
     candidates = numbers if index is None else numbers[index:][:1]
     for number in candidates:
         if above < number < below and (not one_of or number in one_of) and number not in none_of:
-            return _describe_numbers(parameter, numbers)
+            return _describe_numbers(label or parameter, numbers)
     return None
 
 
@@ -81,7 +82,7 @@ def match_text(graph: Graph, position: int, *, parameter: str, one_of: Sequence[
 
 
 def match_prime_factors(
-    graph: Graph, position: int, *, parameter: str, none_but: Sequence[int]
+    graph: Graph, position: int, *, parameter: str, label: str = "", none_but: Sequence[int]
 ) -> str | None:
     """Match numbers of which any has a prime factor other than ``none_but``."""
     numbers = graph.find_numbers(position, parameter)
@@ -91,15 +92,17 @@ def match_prime_factors(
             while remaining > 1 and remaining % factor == 0:
                 remaining //= factor
         if remaining > 1:
-            return _describe_numbers(parameter, numbers)
+            return _describe_numbers(label or parameter, numbers)
     return None
 
 
-def match_unequal(graph: Graph, position: int, *, parameter: str, above: float) -> str | None:
+def match_unequal(
+    graph: Graph, position: int, *, parameter: str, label: str = "", above: float
+) -> str | None:
     """Match numbers that differ from each other and are all above a number."""
     numbers = graph.find_numbers(position, parameter)
     is_match = len(set(numbers)) > 1 and min(numbers) > above
-    return _describe_numbers(parameter, numbers) if is_match else None
+    return _describe_numbers(label or parameter, numbers) if is_match else None
 
 
 def match_dimension(
@@ -281,10 +284,13 @@ def _fits_type(
 
 
 def _iter_types(graph: Graph, operation: Operation, parameter: str | None) -> Iterator[ValueType]:
+    types: Iterable[ValueType | None]
     if parameter is None:
-        types = (value.type for value in operation.outputs)
+        types = [value.type for value in operation.outputs]
     else:
-        types = (graph.find_type(name) for name in graph.iter_inputs(operation, parameter))
+        names = graph.iter_inputs(operation, parameter)
+        in_place = operation.constant_types.get(parameter)
+        types = (in_place, *map(graph.find_type, names))
     return (value_type for value_type in types if value_type is not None)
 
 

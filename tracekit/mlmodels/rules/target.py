@@ -64,7 +64,7 @@ _SYSTEM_NAMES = {name.lower(): name for name in ("macOS", "iOS", "iPadOS", "tvOS
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The chip, system and setting of rules; an empty text narrows nothing. ``chip`` is a family: ``M4``, ``A17``."""
+    """The chip, system and setting of rules; an empty text narrows nothing. ``chip`` is a family: ``A17``."""
 
     chip: str = ""
     system: str = ""

@@ -101,7 +101,7 @@ def _list_places(finding: RuleFinding) -> Iterator[Block]:
 def _make_row(place: Place, followers: Counter[tuple[str, str]], has_source: bool) -> Sequence[str]:
     count = followers[place.path, place.name]
     following = f"; {plural(count, 'operation')} behind it" if count else ""
-    row = (_qualify(place), place.kind, f"{place.evidence}{following}")
+    row = (_qualify(place), place.kind, f"{place.evidence or 'its kind'}{following}")
     return (*row, place.source) if has_source else row
 
 

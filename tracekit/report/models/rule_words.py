@@ -41,7 +41,8 @@ def describe_sources(claim: Claim) -> str:
 def describe_target(target: Target) -> str:
     """Return what rules were narrowed to, or an empty text."""
     version = ".".join(map(str, target.version))
-    parts = (target.chip, " ".join(filter(None, (target.system, version))), target.units)
+    units = f"compute units {target.units}" if target.units else ""
+    parts = (target.chip, " ".join(filter(None, (target.system, version))), units)
     return ", ".join(filter(None, parts))
 
 

@@ -83,8 +83,16 @@ def _list_model_rules(rules: Sequence[ModelRule]) -> Table:
     for rule in rules:
         effect = find_effect(rule)
         routes = dict.fromkeys(claim.route for claim in rule.claims)
-        checked = "no" if rule.unchecked else "yes"
-        rows.append((rule.id, rule.title, EFFECT_WORDS[effect] if effect else "", ", ".join(routes), checked))
+        is_checked = any(claim.is_checked and claim.route != "direct compile" for claim in rule.claims)
+        rows.append(
+            (
+                rule.id,
+                rule.title,
+                EFFECT_WORDS[effect] if effect else "",
+                ", ".join(routes),
+                "yes" if is_checked else "no",
+            )
+        )
     return _make_table(("rule", "title", "effect", "route", "checked"), rows)
 
 
