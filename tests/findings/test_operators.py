@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, get_args
 
+import jsonschema
 import pytest
 from evidence_support import ane, gpu, prediction
 from join_support import CUT, FIRST, calls_of, model_of, plan_of
@@ -18,6 +21,9 @@ from tracekit.report.wording.findings import FindingText, finding_text
 from tracekit.report.wording.findings.text import SENTENCES
 from tracekit.report.wording.joins import _LIMITS, PLAN_LIMITS, describe_limits
 
+SCHEMA = json.loads(
+    (Path(__file__).resolve().parents[2] / "docs" / "tracekit-analysis-1.schema.json").read_text()
+)
 MESSAGE = "run-time indices are not taken"
 
 
@@ -184,3 +190,28 @@ def test_hostile_texts_are_printable_and_cut() -> None:
         assert "\x1b" not in text
         assert "\u202e" not in text
     assert len(max(analysis.to_text().splitlines(), key=len)) < 200
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"plans": [plan_of("AAA")]},
+        {"plans": [plan_of("???")]},
+        {"plans": [plan_of("ACACA")]},
+        {"plans": [replace(plan_of("A"), functions=())]},
+        {"models": [model_of(["conv", "add"])]},
+        {"models": [model_of([])]},
+        {"plans": [plan_of("C" * 500)]},
+        {"models": [replace(model_of(["conv"]), functions=())]},
+    ],
+)
+def test_every_join_is_printed(options: dict[str, Any]) -> None:
+    analysis = calls_of(CUT, on_cpu=[8], **options)
+    for text in (
+        analysis.to_text(),
+        analysis.to_text(verbose=True),
+        analysis.to_markdown(),
+        analysis.to_html(),
+    ):
+        assert "the Neural Engine" in text
+    jsonschema.validate(json.loads(analysis.to_json()), SCHEMA)

@@ -217,18 +217,16 @@ def test_a_table_without_rows_of_core_ai_proves_nothing() -> None:
     rows = [core_ai(0, 20), prediction(40, 50, "Net"), ane(41, 42, FIRST)]
     samples = [(float(tick), "a", BNNS) for tick in range(1, 20)]
     trace = with_evidence(trace_of([*samples, (60.0, "a", UI)]), rows)
-    joined = join(analyze(trace, plans=[plan_of("ACA", model="Scene")]))
+    plan = replace(plan_of("ACA", model="Scene"), runtime="Core AI")
+    joined = join(analyze(trace, plans=[plan]))
     assert joined.absent_calls == 0
     assert {agreement for _, _, agreement in judged(joined)} == {"unknown"}
 
 
 def test_calls_of_a_function_that_the_plan_has_not() -> None:
-    joined = join(scene([(2, 6, 0)], function="decode", plans=[plan_of("A")]))
-    assert joined.limits == ("function-unknown",)
-    assert (
-        join(scene([(2, 6, 0)], function="decode", plans=[plan_of("A", function="decode")])).matched_calls
-        == 2
-    )
+    plan, decode = (replace(plan_of("A", function=name), runtime="Core AI") for name in ("main", "decode"))
+    assert join(scene([(2, 6, 0)], function="decode", plans=[plan])).limits == ("function-unknown",)
+    assert join(scene([(2, 6, 0)], function="decode", plans=[decode])).matched_calls == 2
 
 
 def test_pieces_of_another_function_of_the_model_are_not_compared() -> None:
@@ -246,3 +244,10 @@ def test_pieces_of_another_function_of_the_model_are_not_compared() -> None:
 def test_three_pieces_lose_the_time_of_both_gaps() -> None:
     pieces = [(1, 4, FIRST), (6, 9, SECOND), (14, 18, THIRD)]
     assert join(calls_of(pieces, plans=[plan_of("ACAGA")])).lost_ns == 7 * MS
+
+
+def test_a_plan_of_core_ml_is_not_compared_with_calls_of_core_ai() -> None:
+    plan = replace(plan_of("ACA", model="Scene"), runtime="Core ML")
+    joined = join(scene([(2, 6, 0), (10, 18, 2)], plans=[plan]))
+    assert (joined.matched_calls, joined.limits) == (0, ("other-runtime",))
+    assert {agreement for _, _, agreement in judged(joined)} == {"unknown"}

@@ -75,6 +75,7 @@ _MUCH_LOST = 10
 """A choice, as for calls that are cut: gaps of 1/10 of the calls' time deserve a warning."""
 _WEAKENING = frozenset(
     {
+        "other-runtime",
         "other-chip",
         "other-build",
         "other-units",

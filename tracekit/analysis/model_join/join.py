@@ -26,7 +26,7 @@ from tracekit.analysis.model_join.rule_reasons import find_rule_reasons
 from tracekit.analysis.run import AnalyzedRun
 from tracekit.mlmodels.plans import Plan
 from tracekit.mlmodels.rules.target import CHIPS
-from tracekit.model.columns import IntArray
+from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import CORE_AI
 from tracekit.model.trace import TraceInfo
 from tracekit.model.vocabulary import COMPUTE_UNITS, Engine
@@ -54,6 +54,7 @@ def join_models(
 
 
 def _join_model(calls: Calls, group: ModelCalls, files: ModelFiles) -> JoinedModel:
+    plan = files.plan.content if files.plan else None
     functions = _name_functions(calls, group.rows)
     program = build_program(files, Counter(filter(None, functions)))
     rows = [
@@ -61,15 +62,17 @@ def _join_model(calls: Calls, group: ModelCalls, files: ModelFiles) -> JoinedMod
         for row, name in zip(group.rows.tolist(), functions, strict=True)
         if name in ("", program.function)
     ]
-    is_known = bool(program.segments) and "function-unknown" not in program.limits
+    of_core_ai = bool(_mark_core_ai(calls, group.rows).all())
+    is_of_other = plan is not None and plan.runtime == "Core ML" and of_core_ai
+    is_known = bool(program.segments) and "function-unknown" not in program.limits and not is_of_other
     observation = observe_segments(
         calls,
         np.array(rows, np.int64) if is_known else group.rows,
         program.segments,
         program.function if is_known else None,
     )
-    plan = files.plan.content if files.plan else None
     limits = [*program.limits, *_compare_names(group, files)]
+    limits += ["other-runtime"] if is_of_other else []
     limits += _compare_target(plan, calls.trace.info, calls.analysis.compute_units) if plan else []
     reasons = explain_operations(program.planned, _find_rules(program, files, calls.trace.info))
     return JoinedModel(
@@ -98,7 +101,7 @@ def _join_model(calls: Calls, group: ModelCalls, files: ModelFiles) -> JoinedMod
 
 def _name_functions(calls: Calls, rows: IntArray) -> list[str]:
     """Return the function that each call runs, where the recording names it, as Core AI's table does."""
-    of_core_ai = (calls.analysis.window_rows["source"] == CORE_AI).to_numpy(bool)[rows]
+    of_core_ai = _mark_core_ai(calls, rows)
     models = calls.analysis.window_rows["model"].to_numpy(object)[rows]
     entries = zip(of_core_ai.tolist(), calls.labels[rows].tolist(), models.tolist(), strict=True)
     # Such a window is called ``Scene::main``.
@@ -106,6 +109,12 @@ def _name_functions(calls: Calls, rows: IntArray) -> list[str]:
         label.removeprefix(f"{model}::") if is_named and label != model else ""
         for is_named, label, model in entries
     ]
+
+
+def _mark_core_ai(calls: Calls, rows: IntArray) -> BoolArray:
+    """Mark the calls that Core AI's table reports, and Core ML's does not."""
+    mask: BoolArray = (calls.analysis.window_rows["source"] == CORE_AI).to_numpy(bool)[rows]
+    return mask
 
 
 def _find_rules(program: JoinedProgram, files: ModelFiles, info: TraceInfo) -> Mapping[int, Reasons]:

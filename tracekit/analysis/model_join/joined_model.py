@@ -31,6 +31,7 @@ JoinLimit: TypeAlias = Literal[
     "regions-only",
     "plan-differs",
     "name-differs",
+    "other-runtime",
     "other-chip",
     "other-build",
     "other-units",

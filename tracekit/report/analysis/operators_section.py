@@ -28,7 +28,6 @@ _COLUMNS: tuple[tuple[str, ColumnKind, int], ...] = (
     ("gap", "number", 0),
 )
 _REGION_HEADER = ("region", "anticipated", "observed", "agreement", "calls", "work", "gap")
-_RULE_HEADER = ("operation", "why it may leave the Neural Engine", "line")
 _NUMBERS = ("work", "gap", "calls")
 _GAP_NOTE = (
     "work: per call, of all operations of the segment, in the row of its first. gap: from the end of the"
@@ -41,7 +40,9 @@ def build_operators(analysis: Analysis, extent: Extent, _notes: Footnotes) -> Se
     """Return the operations of each model: the strip, the table of those off the engine, and the limits."""
     blocks = [block for model in analysis.joined_models for block in _describe_model(analysis, model, extent)]
     about = "anticipated: by the plan; observed: in the calls of this recording"
-    return Section("operators", "Operations off the Neural Engine", tuple(blocks), about=about)
+    has_plan = any(model.plan_file for model in analysis.joined_models)
+    heading = f"Operations {'off' if has_plan else 'that may leave'} the Neural Engine"
+    return Section("operators", heading, tuple(blocks), about=about if has_plan else "by rules alone")
 
 
 def _describe_model(analysis: Analysis, model: JoinedModel, extent: Extent) -> Iterator[Block]:
@@ -66,13 +67,25 @@ def _build_table(model: JoinedModel, limit: int) -> Table | None:
         rows = [_describe_region(segment) for segment in model.segments[:limit]]
         return Table.from_rows(_REGION_HEADER, rows, _NUMBERS)
     if "no-plan" in model.limits:
-        by_rules = [position for position, operation in enumerate(model.operations) if operation.reasons]
-        rows = [_describe_by_rule(model, position) for position in by_rules[:limit]]
-        return Table.from_rows(_RULE_HEADER, rows) if rows else None
+        return _build_rules_table(model, limit)
     leaving = model.list_leaving()
+    if not leaving:
+        return None
     caption = f"The first {limit:,} of {len(leaving):,}" if len(leaving) > limit else ""
     columns = tuple(_list_columns(model, leaving[:limit]))
-    return Table(columns, caption, _narrow(columns, caption)) if leaving else None
+    return Table(columns, caption, _narrow(columns, caption))
+
+
+def _build_rules_table(model: JoinedModel, limit: int) -> Table | None:
+    """Return the operations that rules are about; None without any."""
+    by_rules = [position for position, operation in enumerate(model.operations) if operation.reasons]
+    if not by_rules:
+        return None
+    names, reasons, lines = zip(
+        *(_describe_by_rule(model, position) for position in by_rules[:limit]), strict=True
+    )
+    columns = (Column("operation", names), Column("why", reasons, is_clipped=True))
+    return Table((*columns, Column("line", lines)) if any(lines) else columns)
 
 
 def _list_columns(model: JoinedModel, leaving: Sequence[int]) -> Iterator[Column]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _NAME_WIDTH = 60
 PLAN_LIMITS: Mapping[JoinLimit, str] = {
+    "other-runtime": "The plan is of Core ML, and Core AI ran the calls: they are not compared.",
     "other-chip": "The plan is for another chip ({chip}) than the recording's.",
     "other-build": "The plan is of another build of the system ({build}) than the recording's.",
     "other-units": "The plan is for other compute units than those that the app requests.",
@@ -61,12 +62,11 @@ def describe_join(model: JoinedModel) -> str:
     leaving = ""
     if model.plan_file and model.operations:
         leaving = f"{len(model.list_leaving()):,} anticipated off the Neural Engine; "
-    shown_calls = model.matched_calls or model.absent_calls
-    calls = (
-        f"{shown_calls:,} of {plural(model.calls, 'call')}"
-        if shown_calls
-        else f"none of {plural(model.calls, 'call')}"
-    )
+    if not model.plan_file:
+        return f"{name}{files}. {plural(len(model.operations), 'operation')}; no plan was given."
+    count = model.matched_calls or model.absent_calls
+    number = f"{count:,}" if count else "none"
+    calls = f"{number} of {plural(model.calls, 'call')}"
     return f"{name}{files}{target}. {operations}{leaving}held against {calls}."
 
 
