@@ -93,16 +93,20 @@ def bnns(worker: Lane, steps: int, *, operation: int = 0) -> None:
 
 def e5_in_three(caller: Lane, worker: Lane, before: int, middle: int, after: int) -> None:
     """Run a model of which the ANE cannot do the middle: ANE, CPU, ANE, all in one prediction."""
+    e5_in_pieces(caller, worker, [before, after], [middle])
+
+
+def e5_in_pieces(caller: Lane, worker: Lane, pieces: list[int], between: list[int]) -> None:
+    """Run a model in pieces on the ANE, with kernels on the CPU between each two of them."""
     e5_begin(caller, worker)
     worker.on(ml.E5_CAST)
-    worker.on(ml.E5_ANE_SEND)
-    worker.off(before, "ANE", operation=0)
-    worker.on(ml.E5_ANE_WAIT)
-    bnns(worker, middle, operation=1)
-    worker.on(ml.E5_ANE_PREPARE)
-    worker.on(ml.E5_ANE_SEND)
-    worker.off(after, "ANE", operation=2)
-    worker.on(ml.E5_ANE_WAIT)
+    for number, busy in enumerate(pieces):
+        if number:
+            bnns(worker, between[number - 1], operation=2 * number - 1)
+            worker.on(ml.E5_ANE_PREPARE)
+        worker.on(ml.E5_ANE_SEND)
+        worker.off(busy, "ANE", operation=2 * number)
+        worker.on(ml.E5_ANE_WAIT)
     worker.on(ml.E5_CAST)
     e5_end(caller, worker)
 

@@ -26,6 +26,7 @@ from sample_generator.evidence_scenarios import (
     gpu_mpsgraph_macos15,
 )
 from sample_generator.log_scenarios import failing_requests_macos27
+from sample_generator.model_scenarios import operators_leave_macos27
 from sample_generator.ownership_scenarios import (
     concurrent_engines_macos27,
     same_name_two_processes_macos27,
@@ -375,6 +376,7 @@ RECORDINGS: dict[str, Callable[[], Files]] = {
         two_copies_ios27,
         spill_into_next_call_macos27,
         concurrent_engines_macos27,
+        operators_leave_macos27,
     )
 }
 """Folder name → the scenario that plays it."""

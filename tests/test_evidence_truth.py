@@ -39,6 +39,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "two-copies-ios27": {"windows": "coreml"},
     "spill-into-next-call-macos27": {"windows": "coreml"},
     "concurrent-engines-macos27": {"windows": "coreml"},
+    "operators-leave-macos27": {"windows": "coreml"},
 }
 NAME_SHARED = "same-name-two-processes-macos27"
 CORE_AI = sorted(name for name in CALLS if name.startswith("coreai"))

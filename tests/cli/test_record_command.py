@@ -339,3 +339,21 @@ def test_two_recorders_at_once(mac: Mac) -> None:
         ", into other.trace). Only one recording at a time can profile this Mac or device." in result.stderr
     )
     assert mac.record(*APP).code == 0
+
+
+def test_a_model_and_its_plan_are_noted_and_joined(mac: Mac) -> None:
+    sample = Path(__file__).resolve().parents[2] / "sample_traces" / "operators-leave-macos27"
+    model, plan = sample / "Encoder.mlmodelc", sample / "com.apple.e5rt.e5bundlecache"
+    result = mac.record(*APP, "--model", str(model), "--plan", str(plan))
+    assert result.code == 0
+    assert "Operations off the Neural Engine" in result.output
+    assert (mac.journal()["models"], mac.journal()["plans"]) == ([str(model)], [str(plan)])
+    again = CliRunner().invoke(main, ["analyze", str(mac.folder / "x.trace")])
+    assert "gather_12" in again.output
+
+
+def test_a_model_that_is_not_there_is_refused_before_anything_is_recorded(mac: Mac) -> None:
+    result = mac.record(*APP, "--model", "Net=nowhere.mlpackage")
+    assert result.code == 2
+    assert "Net=nowhere.mlpackage: there is no such model or plan." in result.error
+    assert mac.commands() == []

@@ -70,7 +70,7 @@ def test_parts_have_their_rows_their_time_in_the_recording_and_their_counterpart
     before, island, after = strip.above.parts
     assert (before.rows, island.rows, after.rows) == (range(0), range(1), range(0))
     assert island.label == "gather_60"
-    assert island.text == "gather_60 (gather): GPU anticipated; run-time indices; model.py:118"
+    assert island.text == 'gather_60 (gather): GPU anticipated; the plan: "run-time indices"; model.py:118'
     assert before.text == "operations 1 to 60 of 100: Neural Engine anticipated"
     assert [(part.text, part.range_ns) for part in strip.below.parts] == [
         ("Neural Engine, 8.00 ms, Neural Engine anticipated: agrees", (1_000 * MS, 1_008 * MS)),
@@ -133,6 +133,7 @@ def test_the_picture_keeps_within_its_width_and_names_what_it_draws() -> None:
     markup = print_strip(strip)
     assert 'data-first="0" data-end="1"' in markup
     assert 'data-from="10000000" data-to="14000000"' in markup
-    assert "<title>gather_60 (gather): GPU anticipated; run-time indices; model.py:118</title>" in markup
+    title = 'gather_60 (gather): GPU anticipated; the plan: "run-time indices"; model.py:118'
+    assert f"<title>{title}</title>" in markup
     assert "call: 0 ms" in markup
     assert "20.0 ms" in markup

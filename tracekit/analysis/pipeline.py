@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import pandas as pd
 
@@ -50,6 +51,9 @@ from tracekit.model.columns import WINDOWS, IntArray
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import COMPUTE_UNITS, ENGINES, SERVING, Engine, Phase
 
+if TYPE_CHECKING:
+    from tracekit.analysis.model_join.given_files import GivenModel, GivenPlan
+
 
 def analyze(
     trace: Trace,
@@ -60,6 +64,8 @@ def analyze(
     thread: str | int | None = None,
     markers: str | Path | None = None,
     compute_units: str = "",
+    models: Sequence[GivenModel] = (),
+    plans: Sequence[GivenPlan] = (),
 ) -> Analysis:
     """Return which engine served each inference of a run, and the evidence for it.
 
@@ -69,7 +75,9 @@ def analyze(
     or number) select samples; a
     thread's include those of the runtime's workers that served it. ``markers`` is a file of further rules.
     ``compute_units`` is what the app requests from Core ML, such as "cpuAndNeuralEngine"; "" is not known.
-    Raises ``UsageError`` when a selection matches nothing.
+    ``models`` and ``plans`` are files of models in the recording and plans of them: a path, ``Name=path``
+    with the recording's name of the model, or what ``read_model`` and ``read_plan`` return.
+    Raises ``UsageError`` when a selection matches nothing, and for a model or plan that is no model's.
     """
     if not isinstance(trace, Trace):
         raise UsageError(
@@ -129,7 +137,7 @@ def analyze(
     evidence = Evidence(trace, labels, members, rows, measured, waiting, selection, seen)
 
     # Diagnostics and summary.
-    return Analysis(
+    analysis = Analysis(
         trace=trace,
         rules=rules.rules,
         labels=labels,
@@ -162,6 +170,14 @@ def analyze(
         metrics=sum_metrics(trace, rows),
         thread_work=None if trace.has_durations else collect_thread_work(trace, labels, rules),
     )
+    return _join_models(analysis, models, plans) if models or plans else analysis
+
+
+def _join_models(analysis: Analysis, models: Sequence[GivenModel], plans: Sequence[GivenPlan]) -> Analysis:
+    """Return the analysis with the models whose files were given, which only few need the imports of."""
+    from tracekit.analysis.model_join.join import join_models
+
+    return replace(analysis, joined_models=join_models(analysis, models, plans))
 
 
 def _parse_windows(windows: WindowSource | Sequence[Window | str]) -> WindowSource | Sequence[Window]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -30,6 +31,9 @@ from tracekit.model.content import Content, is_same_content
 from tracekit.model.trace import Issue, Trace
 from tracekit.text import plural, printable
 
+if TYPE_CHECKING:
+    from tracekit.analysis.model_join.joined_model import JoinedModel
+
 _COMPARED = (
     "trace",
     "rules",
@@ -48,6 +52,7 @@ _COMPARED = (
     "submissions",
     "events",
     "metrics",
+    "joined_models",
 )
 """The results; the other fields follow from them."""
 
@@ -67,7 +72,8 @@ class AnalyzedRun(Content):
     to the Neural Engine in the log. ``measured`` holds the intervals as disjoint spans. ``diagnostics``
     are the limits of the recording and of the analysis, as codes and numbers. ``compute_units`` are those
     that the app requests from Core ML, "" where that is not known. ``thread_work`` is what each thread
-    did, of a trace without times; None for a recording.
+    did, of a trace without times; None for a recording. ``joined_models`` are the models whose files or plans
+    were given, held against their calls.
     """
 
     trace: Trace
@@ -93,6 +99,7 @@ class AnalyzedRun(Content):
     metrics: pd.DataFrame
     compute_units: str = ""
     thread_work: ThreadWork | None = None
+    joined_models: tuple[JoinedModel, ...] = ()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, AnalyzedRun):

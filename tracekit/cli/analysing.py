@@ -14,10 +14,12 @@ import click
 from tracekit.cli.analysis_options import SOURCES, AnalysisOptions
 from tracekit.cli.output import Progress, add_limits_option, add_symbols_option, add_via_option
 from tracekit.cli.standard_error import write_message
+from tracekit.errors import TracekitError
 from tracekit.model.vocabulary import COMPUTE_UNITS
 
 if TYPE_CHECKING:
     from tracekit.analysis import Window
+    from tracekit.analysis.model_join.given_files import GivenFiles
     from tracekit.analysis.result import Analysis
     from tracekit.model.trace import Trace
 
@@ -85,12 +87,31 @@ _OVERLAYS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
         help="Move the texts of --with, where a clock was wrong: 1.5s, -200ms, 2h.",
     ),
 )
+_MODEL_FILES: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
+    click.option(
+        "--model",
+        "models",
+        multiple=True,
+        metavar="[NAME=]FILE",
+        help="The file of a model in the recording (.mlpackage, .mlmodelc, .mlmodel, .aimodel): its"
+        " operations are held against the calls. NAME is the recording's name of it, if the file has another."
+        " Default: those that tracekit record --model noted beside the recording. Repeatable.",
+    ),
+    click.option(
+        "--plan",
+        "plans",
+        multiple=True,
+        metavar="[NAME=]FILE",
+        help="A plan of a model: where a runtime anticipates each operation, and why not elsewhere"
+        " (docs/models.md). Repeatable.",
+    ),
+)
 _READING = (add_via_option, add_limits_option)
 
 
 def add_analysis_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options; the command gets their values as ``options``, an ``AnalysisOptions``."""
-    return _add_options(command, (*_OPTIONS, *_OVERLAYS, *_READING))
+    return _add_options(command, (*_OPTIONS, *_OVERLAYS, *_MODEL_FILES, *_READING))
 
 
 def add_side_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -130,9 +151,11 @@ def analyse(inputs: tuple[str, ...], options: AnalysisOptions, *, redact: bool =
 
     # Before the long reading, so that a mistake in them shows at once.
     windows = parse_given_windows(options)
+    files = read_model_files(options)
+    rewrite: Callable[[str], str] | None = None
     with Progress("Reading") as progress:
         if redact:
-            trace, options, windows = _read_redacted(inputs, options, windows, progress)
+            trace, options, windows, rewrite = _read_redacted(inputs, options, windows, progress)
         else:
             trace = open_trace(
                 inputs,
@@ -145,7 +168,53 @@ def analyse(inputs: tuple[str, ...], options: AnalysisOptions, *, redact: bool =
                 options.overlays,
                 options.offset_ns,
             )
-    return analyse_trace(trace, options, find_recorded_units(inputs), windows)
+    analysis = analyse_trace(trace, options, find_recorded_units(inputs), windows)
+    return (
+        add_recorded_models(analysis, inputs, rewrite) if files is None else _join(analysis, files, rewrite)
+    )
+
+
+def read_model_files(options: AnalysisOptions) -> GivenFiles | None:
+    """Return the models and plans of the options, read; None where none is given, which needs no import."""
+    if not options.models and not options.plans:
+        return None
+    from tracekit.analysis.model_join.given_files import read_given_models, read_given_plans
+
+    return read_given_models(options.models), read_given_plans(options.plans)
+
+
+def add_recorded_models(
+    analysis: Analysis, inputs: tuple[str, ...], rewrite: Callable[[str], str] | None = None
+) -> Analysis:
+    """Join the models and plans that the recorder noted beside a recording.
+
+    An analysis does not fail for files that have changed since: a message gives the reason.
+    """
+    if not _has_journal(inputs):
+        return analysis
+    from tracekit.record.journal import read_recorded_files
+
+    models, plans = read_recorded_files(Path(inputs[0]))
+    if not models and not plans:
+        return analysis
+    from tracekit.analysis.model_join.given_files import read_given_models, read_given_plans
+
+    try:
+        return _join(analysis, (read_given_models(models), read_given_plans(plans)), rewrite)
+    except TracekitError as error:
+        write_message(f"note: The model that was noted with the recording is not joined: {error}")
+        return analysis
+
+
+def _join(analysis: Analysis, files: GivenFiles, rewrite: Callable[[str], str] | None) -> Analysis:
+    from tracekit.analysis.model_join.join import join_models
+
+    joined = join_models(analysis, *files)
+    if rewrite is not None:
+        from tracekit.analysis.model_join.private_texts import rewrite_texts
+
+        joined = tuple(rewrite_texts(model, rewrite) for model in joined)
+    return replace(analysis, joined_models=joined)
 
 
 def _report_abandoned_files(inputs: tuple[str, ...]) -> None:
@@ -187,21 +256,25 @@ def analyse_trace(
 
 def find_recorded_units(inputs: tuple[str, ...]) -> str:
     """Return the compute units of the journal that was written beside a recording, "" for none."""
-    path = Path(inputs[0])
-    # Most recordings have no journal: they need none of the imports of recording.
-    if len(inputs) != 1 or path.suffix != ".trace":
-        return ""
-    if not os.path.isfile(path.with_suffix(".recording.json")):  # noqa: PTH113 - pathlib raises for long names
+    if not _has_journal(inputs):
         return ""
     from tracekit.record.journal import read_recorded_compute_units
 
-    return read_recorded_compute_units(path)
+    return read_recorded_compute_units(Path(inputs[0]))
+
+
+def _has_journal(inputs: tuple[str, ...]) -> bool:
+    """Return whether a journal is beside a recording: most have none, and need no imports of recording."""
+    path = Path(inputs[0])
+    if len(inputs) != 1 or path.suffix != ".trace":
+        return False
+    return os.path.isfile(path.with_suffix(".recording.json"))  # noqa: PTH113 - pathlib raises for long names
 
 
 def _read_redacted(
     inputs: tuple[str, ...], options: AnalysisOptions, windows: list[Window], progress: Progress
-) -> tuple[Trace, AnalysisOptions, list[Window]]:
-    """Return the trace redacted, and what is to be found or shown in it under the names that it has now."""
+) -> tuple[Trace, AnalysisOptions, list[Window], Callable[[str], str]]:
+    """Return the trace redacted, what is found or shown in it under its present names, and the rewriter."""
     from tracekit.detect import open_source
     from tracekit.load import trace_of
     from tracekit.model.schemas import READ_TABLES
@@ -233,4 +306,4 @@ def _read_redacted(
         thread=options.thread and rewrite(options.thread),
         signposts=tuple("/".join(map(rewrite, pattern.split("/"))) for pattern in options.signposts),
     )
-    return trace, options, [window._replace(label=rewrite(window.label)) for window in windows]
+    return trace, options, [window._replace(label=rewrite(window.label)) for window in windows], rewrite

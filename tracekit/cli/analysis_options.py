@@ -39,7 +39,7 @@ class AnalysisOptions:
     ``manual``, ``windows_csv``, ``signposts`` and ``windows`` are four ways to choose the windows.
     ``overlays`` are texts that are laid over the recording, each moved by ``offset``, such as "-200ms".
     ``via`` and ``limits`` say how a file is read, not what of it is analyzed: they are no part of
-    ``values``.
+    ``values``, and nor are ``models`` and ``plans``, files of this machine.
     """
 
     run: int | None = None
@@ -55,6 +55,8 @@ class AnalysisOptions:
     symbols: tuple[str, ...] = ()
     overlays: tuple[str, ...] = ()
     offset: str | None = None
+    models: tuple[str, ...] = ()
+    plans: tuple[str, ...] = ()
     via: Via = "auto"
     limits: Limits = DEFAULT_LIMITS
 

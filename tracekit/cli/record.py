@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import tracekit
+from tracekit.cli.analysing import add_recorded_models
 from tracekit.cli.durations import parse_seconds, parse_size_bytes
 from tracekit.cli.output import HELP, Progress, add_via_option, check_output, guess_format, write_output
 from tracekit.cli.record_series import (
@@ -127,6 +128,17 @@ if TYPE_CHECKING:
     metavar="LIST",
     help="Also run, beside the recording: power (powermetrics, which needs root: run sudo -v first; tracekit"
     " asks for no password) and log (log stream). Their files lie beside the .trace, and are joined with it.",
+)
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="[NAME=]FILE",
+    help="The file of a model that the target runs: noted beside the recording, where tracekit analyze finds"
+    " it. NAME is the model's name in the recording, where the file has another. Repeatable.",
+)
+@click.option(
+    "--plan", "plans", multiple=True, metavar="[NAME=]FILE", help="A plan of a model, likewise. Repeatable."
 )
 @click.option(
     "-o",
@@ -413,4 +425,5 @@ class _RecordAndAnalyze:
         with Progress("Reading") as progress:
             source = open_source(path, progress, self._via, READ_TABLES)
             trace = trace_of(OverlaidSource(source, texts) if texts else source, run)
-            return analyze(trace, compute_units=units)
+            analysis = analyze(trace, compute_units=units)
+        return add_recorded_models(analysis, (path,))

@@ -71,6 +71,13 @@ def _check_idle(observations: Observations, rows: BoolArray) -> str:
     return "" if is_known else "no call shows when nothing works"
 
 
+def _check_plan(observations: Observations, rows: BoolArray) -> str:
+    """Return a reason where a model of these calls has no plan."""
+    planned = {joined.model for joined in observations.analysis.joined_models if joined.plan_file}
+    missing = sorted({str(name) for name in observations.model[rows]} - planned)
+    return f"no plan of {missing[0] or 'the model'} was given (--plan)" if missing else ""
+
+
 def _check_neural_engine(observations: Observations, _rows: BoolArray) -> str:
     return "" if observations.is_measured(Engine.ANE) else observations.unmeasured(Engine.ANE)
 
@@ -101,6 +108,7 @@ _SHORTFALLS: Mapping[Need, Callable[[Observations, BoolArray], str]] = {
     Need.MANY_CALLS: _require_calls(FEWEST),
     Need.IDLE: _check_idle,
     Need.NEURAL_ENGINE: _check_neural_engine,
+    Need.PLAN: _check_plan,
     Need.GPU: _require_tables(GPU_INTERVALS),
     Need.SAMPLES: _check_samples,
     Need.CORES: _check_cores,

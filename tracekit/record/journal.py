@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import shlex
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -26,6 +27,8 @@ from tracekit.xctrace.version import Version
 SCHEMA = "tracekit-recording/1"
 _MAX_COMMAND_LENGTH = 4000
 _MAX_COMMANDS = 20
+_MAX_FILES = 20
+_REMOTE = re.compile(r"[/\\\\]{2}")
 COMPUTE_UNITS_VARIABLE = "TRACEKIT_COMPUTE_UNITS"
 """The environment variable that passes the compute units to the app, which requests them from Core ML."""
 
@@ -57,6 +60,8 @@ def write_journal(
         "target": {"kind": recording.settings.target.kind, "name": recording.settings.target.name},
         "device": recording.settings.device.udid if recording.settings.device else None,
         "with": list(recording.settings.companions),
+        "models": list(recording.settings.models),
+        "plans": list(recording.settings.plans),
         "interleaved": asdict(place) if place else None,
         "runs": [
             *earlier,
@@ -84,6 +89,20 @@ def read_recorded_compute_units(bundle: Path) -> str:
     """
     settings = {_read_compute_units(run) for run in _read_runs(build_journal_path(bundle))}
     return settings.pop() if len(settings) == 1 else ""
+
+
+def read_recorded_files(bundle: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the models and the plans that were noted with a bundle, each as ``[NAME=]FILE``."""
+    content = _read_content(build_journal_path(bundle))
+    models, plans = (content.get(name) for name in ("models", "plans"))
+    return tuple(_iter_files(models)), tuple(_iter_files(plans))
+
+
+def _iter_files(entries: object) -> Iterator[str]:
+    """Yield the entries of a list that are files of this machine, not addresses of another one."""
+    for entry in entries[:_MAX_FILES] if isinstance(entries, list) else ():
+        if isinstance(entry, str) and len(entry) <= _MAX_COMMAND_LENGTH and not _REMOTE.search(entry):
+            yield entry
 
 
 def find_compute_units(environment: Sequence[tuple[str, str]]) -> str:
@@ -146,11 +165,16 @@ def _format_time(seconds: float | None) -> str | None:
 
 
 def _read_runs(path: Path) -> list[Any]:
-    try:
-        runs = json.loads(path.read_text("utf-8"))["runs"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return []
+    runs = _read_content(path).get("runs")
     return runs if isinstance(runs, list) else []
+
+
+def _read_content(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def _replace_file(path: Path, data: bytes) -> None:

@@ -63,6 +63,8 @@ class RecordRequest:
     interleave: str | None = None
     compute_units: tuple[str, ...] = ()
     companions: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    plans: tuple[str, ...] = ()
     output: str | None = None
     force: bool = False
     save_timeout_seconds: float = 600
@@ -140,7 +142,17 @@ def _make_settings(
         request.append,
         request.run_name,
         request.companions,
+        tuple(_locate_file(entry) for entry in request.models),
+        tuple(_locate_file(entry) for entry in request.plans),
     )
+
+
+def _locate_file(entry: str) -> str:
+    """Return ``[NAME=]FILE`` with the file's whole path; raise ``UsageError`` for one that is not there."""
+    name, equals, path = ("", "", entry) if Path(entry).exists() else entry.partition("=")
+    if not path or not Path(path).exists():
+        raise UsageError(f"{entry}: there is no such model or plan.")
+    return f"{name}{equals}{Path(path).resolve()}"
 
 
 def parse_compute_units(text: str) -> tuple[str, ...]:

@@ -46,6 +46,9 @@ class RecordSettings:
     run_name: str = ""
     companions: tuple[str, ...] = ()
     """The tools that watch the Mac meanwhile: words of ``companions.COMPANIONS``."""
+    models: tuple[str, ...] = ()
+    plans: tuple[str, ...] = ()
+    """Files of the models that the target runs and plans of them, as ``analyze`` takes them."""
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,14 @@ ActionKind: TypeAlias = Literal[
     "check-no-engine",
     "check-segments",
     "compute-units",
+    "fix-operations",
     "flame-graph",
     "get-whole-text",
     "load-once",
     "model-format",
     "model-operations",
     "off-main-thread",
+    "plan-again",
     "raise-qos",
     "read-with-xctrace",
     "record",
@@ -79,6 +81,7 @@ class Arguments(TypedDict, total=False):
     pattern: str
     preset: str
     process: str
+    rules: tuple[str, ...]
     purpose: Purpose
     selection: Selection
     start_ns: int

@@ -15,6 +15,12 @@ from tracekit.analysis.findings.copies import COPIES_AROUND_ENGINE, find_copies_
 from tracekit.analysis.findings.cores import ON_EFFICIENCY_CORES, find_efficiency_cores
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.kind import Kind
+from tracekit.analysis.findings.operators import (
+    OPERATORS_LEFT,
+    PLAN_NOT_FOLLOWED,
+    find_operators_left,
+    find_plan_not_followed,
+)
 from tracekit.analysis.findings.partial import PARTLY_ON_ENGINE, find_partly_on_engine
 from tracekit.analysis.findings.refusals import (
     OPERATORS_REFUSED,
@@ -31,6 +37,8 @@ DETECTORS: Mapping[Detector, tuple[Kind[Any], ...]] = {
     placement.find_placement_changes: placement.PLACEMENT_KINDS,
     find_not_on_requested_engine: (NOT_ON_REQUESTED_ENGINE,),
     find_partly_on_engine: (PARTLY_ON_ENGINE,),
+    find_operators_left: (OPERATORS_LEFT,),
+    find_plan_not_followed: (PLAN_NOT_FOLLOWED,),
     find_copies_around_engine: (COPIES_AROUND_ENGINE,),
     cold_start.find_cold_starts: (
         cold_start.COLD_FIRST_CALL,

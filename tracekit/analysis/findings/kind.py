@@ -30,6 +30,8 @@ class Need(Enum):
     LOADS = auto()
     REQUESTS = auto()
     LOG = auto()
+    PLAN = auto()
+    """A plan of a model: without one, nothing shows which operations it has off the engine."""
 
 
 Numbers = TypeVar("Numbers", bound=Mapping[str, Any])

@@ -19,6 +19,7 @@ from tracekit.analysis.findings.finding import Finding, Support
 from tracekit.analysis.findings.frames import find_leading_frame
 from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.lengths import sum_extra_length
+from tracekit.analysis.findings.operators import list_explained
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import SERVING, Basis, Engine, Phase
 
@@ -64,11 +65,14 @@ _MOST_CALLS = 1000
 
 
 def find_partly_on_engine(calls: Calls) -> Iterator[Finding[PartNumbers]]:
-    """Yield a finding per model whose calls are on an accelerator in part."""
+    """Yield a finding per model whose calls are on an accelerator in part, unless its plan explains them."""
     if not calls.is_timed or not (calls.served > 0).any():
         return
     parts = _Parts(calls)
+    explained = list_explained(calls)
     for model in calls.iter_models(parts.is_cut | parts.is_shared[Engine.ANE] | parts.is_shared[Engine.GPU]):
+        if (model.model, model.pid) in explained:
+            continue
         finding = _find_cut(calls, parts, model) or _find_shared(calls, parts, model)
         if finding is not None:
             yield finding

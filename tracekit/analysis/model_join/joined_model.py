@@ -6,10 +6,11 @@ recording cannot show a segment, its observed engine is None: unknown is never a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
+from tracekit.analysis.findings.finding import WindowRanges
 from tracekit.model.vocabulary import Basis, Engine
 
 
@@ -21,6 +22,31 @@ class Agreement(StrEnum):
     UNKNOWN = "unknown"
     """The plan states no engine, or the recording cannot show where the segment ran."""
 
+
+JoinLimit: TypeAlias = Literal[
+    "no-plan",
+    "no-anticipated-engines",
+    "function-unknown",
+    "other-function",
+    "regions-only",
+    "plan-differs",
+    "name-differs",
+    "other-runtime",
+    "other-chip",
+    "other-build",
+    "other-units",
+    "target-unknown",
+    "not-single-calls",
+    "engine-not-measured",
+    "owner-unknown",
+    "pieces-differ",
+    "order-differs",
+    "matched-by-count",
+    "calls-differ",
+    "not-on-engine",
+    "calls-overlap",
+]
+"""What limits a join; ``report.wording.joins`` has the sentences."""
 
 ReasonOrigin: TypeAlias = Literal["plan", "rule", "follows"]
 """A message of the plan; a rule that matches the operation; an operation before it that took it along."""
@@ -45,7 +71,8 @@ class JoinedOperation:
 
     ``segment`` is the position in ``JoinedModel.segments``. ``reasons`` is empty for one that is
     anticipated on the Neural Engine, and where nothing states why it is not. ``source`` is a line
-    as ``model.py:290``, or empty.
+    as ``model.py:290``, or empty. ``is_supported`` is True where the plan lists the Neural Engine as possible
+    for it, None where the plan lists no engines.
     """
 
     kind: str
@@ -54,16 +81,21 @@ class JoinedOperation:
     segment: int
     reasons: tuple[Reason, ...] = ()
     source: str = ""
+    is_supported: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedSegment:
     """The operations ``first`` to ``end`` (exclusive) that are anticipated on one engine, against the calls.
 
-    ``calls`` counts the calls in which the segment was told apart. ``start_ns`` and ``end_ns`` are in the
-    typical call, since its start; None where the segment is not seen there. ``work_ns`` is the
-    median work of its engine per call, ``hand_over_ns`` the median time from its end to the start of the next
-    segment that was observed.
+    ``calls`` counts the calls in which the segment was told apart, ``agreeing`` those of them that show the
+    anticipated engine. ``observed`` is None where the calls show none, or several. ``start_ns`` and
+    ``end_ns`` are in the typical call, since its start; None where the segment is not seen there. ``work_ns``
+    is the median work of its engine per call where that is measured, the mean where it is sampled.
+    ``hand_over_ns`` is the median time from its end to the start of the next segment, where both are
+    measured. ``gap_ns`` is the median time from the end of the piece on the Neural Engine before it to the
+    start of the piece after it; None for a segment on the Neural Engine, and outside of its first and last
+    piece. ``name`` is that of a region, where the plan names regions alone.
     """
 
     first: int
@@ -77,17 +109,25 @@ class JoinedSegment:
     end_ns: int | None = None
     work_ns: int | None = None
     hand_over_ns: int | None = None
+    agreeing: int = 0
+    gap_ns: int | None = None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedModel:
     """One model of the recording, joined with its file and plan.
 
-    ``model`` is the recording's name of it. ``model_file`` and ``plan_file`` are names of files without their
-    folders, ``plan_form`` the kind of plan; each empty where there is none. ``typical_call`` is the
-    row of the window whose length is the median, ``length_ns`` its length. ``lost_ns`` is the median time per
-    call that the segments off the Neural Engine and the hand-overs around them take; None where it cannot be
-    measured. ``limits`` are codes of what limits the join.
+    ``model`` is the recording's name of it, ``pid`` its process. ``model_file`` and ``plan_file`` are names
+    of files without their folders, ``plan_form`` the kind of plan, ``plan_chip`` and ``plan_build`` its
+    target; each is empty where there is none. ``typical_call`` is the row of the window whose length is the
+    median, ``length_ns`` its length. ``pieces`` is the usual number of pieces per call on the Neural Engine,
+    ``matched_calls`` the number of calls whose pieces are those of the plan, ``absent_calls`` the number of
+    those that ran without it.
+    ``lost_ns`` is the median time per call between pieces that segments off the engine separate;
+    ``lost_total_ns`` the sum over ``windows``, the matched calls that overlap no other. Both are None where
+    that cannot be measured; ``windows`` are then the matched calls. ``limits`` are codes of what limits the
+    join.
     """
 
     model: str
@@ -101,7 +141,15 @@ class JoinedModel:
     operations: tuple[JoinedOperation, ...]
     segments: tuple[JoinedSegment, ...]
     lost_ns: int | None = None
-    limits: tuple[str, ...] = ()
+    limits: tuple[JoinLimit, ...] = ()
+    pid: int = -1
+    plan_chip: str = ""
+    plan_build: str = ""
+    pieces: int | None = None
+    matched_calls: int = 0
+    absent_calls: int = 0
+    lost_total_ns: int | None = None
+    windows: WindowRanges = field(default_factory=WindowRanges)
 
     def list_leaving(self) -> list[int]:
         """Return the positions of the operations that are anticipated off the Neural Engine."""
@@ -110,3 +158,8 @@ class JoinedModel:
             for position, operation in enumerate(self.operations)
             if operation.anticipated not in (None, Engine.ANE)
         ]
+
+    @property
+    def anticipated_pieces(self) -> int:
+        """The number of segments that are anticipated on the Neural Engine."""
+        return sum(segment.anticipated is Engine.ANE for segment in self.segments)

@@ -55,6 +55,7 @@ def build_document(
     notes = Footnotes(analysis, has_findings=not extent.is_verbose)
     absent = {*extent.left_out, *left_out}
     absent |= set() if analysis.thread_work is not None else {"threads"}
+    absent |= set() if analysis.joined_models else {"operators"}
     if not has_timed_sections(analysis):
         absent |= _TIMED
     builders: dict[str, Builder] = {
@@ -97,6 +98,13 @@ def _build_questions(analysis: Analysis, _extent: Extent, _notes: Footnotes) -> 
     from tracekit.report.recipes.document import build_tables
 
     return Section("questions", "Questions", build_tables(analysis), is_folded=True)
+
+
+def _build_operators(analysis: Analysis, extent: Extent, notes: Footnotes) -> Section:
+    # Few analyses have a model or plan: the others need none of the imports.
+    from tracekit.report.analysis.operators_section import build_operators
+
+    return build_operators(analysis, extent, notes)
 
 
 def _build_picture(name: str, heading: str) -> Builder:
@@ -151,6 +159,7 @@ def _build_limits(analysis: Analysis, extent: Extent, notes: Footnotes) -> Secti
 _BUILDERS: dict[str, Builder] = {
     "verdict": _build_summary,
     "findings": _build_findings,
+    "operators": _build_operators,
     "threads": build_threads,
     "timeline": _build_picture("timeline", "Timeline"),
     "windows": build_calls,

@@ -21,6 +21,7 @@ class Extent:
     """The number of limits of one code to write out; a line names the number of the others."""
     most_findings: int = 60
     most_log_lines: int = 20
+    most_operations: int = 20
     most_stacks: int = 8
     left_out: frozenset[str] = frozenset()
     has_all_calls: bool = False
@@ -37,12 +38,12 @@ SHORT_TEXT = Extent(
     left_out=frozenset({"log", "stacks", "counters", "submissions", "questions"}),
     is_folded=True,
 )
-VERBOSE_TEXT = Extent(True, 40, 60, left_out=frozenset({"stacks", "questions"}))
+VERBOSE_TEXT = Extent(True, 40, 60, most_operations=60, left_out=frozenset({"stacks", "questions"}))
 TICKET = Extent(
     False, 0, 20, most_alike=10, most_findings=20, most_log_lines=10, most_stacks=5,
     left_out=frozenset({"windows", "counters", "questions"}),
 )  # fmt: skip
-PAGE = Extent(True, 60, 500, most_log_lines=40, has_all_calls=True)
+PAGE = Extent(True, 60, 500, most_log_lines=40, most_operations=400, has_all_calls=True)
 NOTEBOOK = Extent(
     True, 20, 20, most_alike=10, most_findings=5,
     left_out=frozenset({"timeline", "calltree", "flame", "stacks", "counters", "engines", "latency",

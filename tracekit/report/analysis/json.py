@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,9 @@ from tracekit.report.analysis.json_windows import window_texts
 from tracekit.report.json_layout import Layout
 from tracekit.report.viewmodel.limits import build_issue_documents
 from tracekit.text import escape_json
+
+if TYPE_CHECKING:
+    from tracekit.analysis.model_join.joined_model import JoinedModel
 
 SCHEMA = "tracekit-analysis/1"
 
@@ -83,6 +86,7 @@ def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
         "findings": findings_document(analysis),
         "budgets": build_budget_rows(analysis),
         "submissions": [_model_submissions(model) for model in analysis.submission_summary],
+        "models": _models(analysis.joined_models),
         "summary": _summary(analysis),
         "issues": build_issue_documents(analysis),
     }
@@ -107,6 +111,14 @@ def _summary(analysis: Analysis) -> dict[str, Any]:
     summary = analysis.summary
     models = {name: asdict(durations) for name, durations in summary.models.items()}
     return {**vars(summary), "models": models, "sentence": wording.headline(analysis.answer)}
+
+
+def _models(models: tuple[JoinedModel, ...]) -> list[dict[str, Any]]:
+    if not models:
+        return []
+    from tracekit.report.analysis.json_joins import joins_document
+
+    return joins_document(models)
 
 
 def _model_submissions(model: ModelSubmissions) -> dict[str, Any]:

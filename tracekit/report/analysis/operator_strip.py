@@ -8,6 +8,7 @@ from itertools import pairwise
 from tracekit.analysis.model_join.joined_model import JoinedModel, JoinedSegment
 from tracekit.model.vocabulary import Engine
 from tracekit.report.document.blocks import Strip, StripKind, StripLine, StripPart
+from tracekit.report.wording.joins import describe_reason
 from tracekit.text import clip, format_rounded, plural
 
 _KINDS = (
@@ -39,7 +40,8 @@ def build_strip(model: JoinedModel, call_start_ns: int) -> Strip | None:
         for position, segment in enumerate(segment_of)
         if segment in position_of
     )
-    operations = f"{plural(len(model.operations), 'operation')} of {model.model} as anticipated"
+    name = model.model or "the model"
+    operations = f"{plural(len(model.operations), 'operation')} of {name} as anticipated"
     call = ", above the typical call" if position_of else ". No call shows its segments"
     return Strip(
         f"{operations}{call}.",
@@ -75,7 +77,7 @@ def _draw_run(model: JoinedModel, segment: JoinedSegment, run: range, rows: rang
     if len(run) == 1:
         name = first.name or first.kind
         text = f"{name} ({first.kind}): {anticipated} anticipated"
-        text += "".join(f"; {reason.text}" for reason in first.reasons[:1])
+        text += f"; {describe_reason(model, run.start)}" if first.reasons else ""
         text += f"; {first.source}" if first.source else ""
         label = clip(name, _LONGEST_LABEL) if rows else ""
     else:

@@ -16,6 +16,7 @@ from tracekit.text import format_shell_command
 _UNNAMED = "RECORDING"
 _LONGEST_NAME = 900
 """A requirement has at most 1,000 characters."""
+_MOST_FIXES = 2
 _KERNEL = "kernel_task"
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -51,6 +52,18 @@ def _record_compute_units(_: Arguments, info: TraceInfo) -> NextStep:
         "Record each setting of the compute units, to see where the model can run and what each costs:",
         _write_record_command(info, "--compute-units", "all,cpuAndNeuralEngine,cpuAndGPU,cpuOnly"),
     )
+
+
+def _fix_operations(arguments: Arguments, _info: TraceInfo) -> NextStep:
+    """Return what the rules of the reasons advise; without a rule, the place of the operations."""
+    from tracekit.mlmodels.rules import load_rules
+
+    fixes = {rule.id: rule.fix for rule in load_rules() if rule.id in arguments["rules"] and rule.fix}
+    rules = [rule for rule in arguments["rules"] if rule in fixes]
+    advice = [f"{fixes[rule].rstrip('.')} (rule {rule})." for rule in rules]
+    if not advice:
+        return NextStep("See these operations among those of the model's file:", "tracekit model MODEL")
+    return NextStep(" ".join(advice[:_MOST_FIXES]))
 
 
 def _list_operations(_: Arguments, _info: TraceInfo) -> NextStep:
@@ -285,6 +298,7 @@ STEPS: Mapping[ActionKind, Callable[[Arguments, TraceInfo], NextStep]] = {
     "check-no-engine": _check_no_engine,
     "check-segments": _check_segments,
     "compute-units": _record_compute_units,
+    "fix-operations": _fix_operations,
     "flame-graph": _show_flame_graph,
     "get-whole-text": _give_advice("Save the text again, as a whole, and analyze that."),
     "load-once": _give_advice("Load the model once, keep it, and call it from there."),
@@ -295,6 +309,10 @@ STEPS: Mapping[ActionKind, Callable[[Arguments, TraceInfo], NextStep]] = {
     "model-operations": _list_operations,
     "off-main-thread": _give_advice(
         "Call the model on another thread or queue, or with the asynchronous prediction."
+    ),
+    "plan-again": _give_advice(
+        "Make the plan again on the device, system and compute units of the recording, and look for a failed"
+        " compilation of the Neural Engine in the log."
     ),
     "raise-qos": _give_advice(
         "Call the model at a higher quality of service (user-initiated): background work stays on efficiency"

@@ -10,6 +10,7 @@ from tracekit.analysis.findings.copies import COPIES_AROUND_ENGINE
 from tracekit.analysis.findings.cores import ON_EFFICIENCY_CORES
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.kind import Kind
+from tracekit.analysis.findings.operators import OPERATORS_LEFT, PLAN_NOT_FOLLOWED
 from tracekit.analysis.findings.partial import PARTLY_ON_ENGINE
 from tracekit.analysis.findings.refusals import OPERATORS_REFUSED, PROGRAM_NOT_LOADED, REQUESTS_FAILED
 from tracekit.analysis.findings.requested import NOT_ON_REQUESTED_ENGINE
@@ -25,6 +26,8 @@ _WITHOUT_COST: Mapping[Kind[Any], str] = {
     **dict.fromkeys(placement.PLACEMENT_KINDS, _NOT_LONGER),
     NOT_ON_REQUESTED_ENGINE: "nothing shows how long these calls take as requested",
     OPERATORS_REFUSED: _NO_LENGTHS,
+    OPERATORS_LEFT: "nothing shows how long these calls take on the engine alone",
+    PLAN_NOT_FOLLOWED: "nothing shows how long these calls take as anticipated",
     PARTLY_ON_ENGINE: "nothing shows how long these calls take on the engine alone",
     PROGRAM_NOT_LOADED: _NO_LENGTHS,
     REQUESTS_FAILED: "the log does not show how long a failed request takes",
@@ -47,6 +50,7 @@ _NAMES: Mapping[Kind[Any], str] = {
     latency.LATENCY_DRIFT: "calls that grow longer",
     latency.LATENCY_OUTLIERS: "single long calls",
     ON_EFFICIENCY_CORES: "calls on efficiency cores",
+    OPERATORS_LEFT: "operations off the engine",
     PARTLY_ON_ENGINE: "parts off the engine",
     waiting.GAPS_IN_CALLS: "idle time",
     waiting.MAIN_THREAD_BLOCKED: "the blocked main thread",
