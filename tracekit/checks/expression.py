@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import ClassVar
 
 from tracekit.checks.requirements import Operator
 from tracekit.checks.tokenizer import Tokenizer
@@ -11,13 +12,16 @@ from tracekit.checks.tokenizer import Tokenizer
 class ExpressionParser:
     """A recursive-descent parser of one expression: one method per rule of the grammar."""
 
+    scope_names: ClassVar[str] = "a model or call"
+
     def __init__(self, tokens: Tokenizer) -> None:
         self._tokens = tokens
 
     # scope = "in" name
 
     def _parse_scope(self) -> str:
-        return self._tokens.take_name() if self._tokens.take_if("in") else ""
+        missing = f"the name of {self.scope_names} is missing after 'in'."
+        return self._tokens.take_name(missing) if self._tokens.take_if("in") else ""
 
     def _parse_end(self, scope: str) -> str:
         """Read the scope at the end, and make sure that nothing follows."""

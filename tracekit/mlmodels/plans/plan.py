@@ -61,11 +61,15 @@ class PlannedRegion:
 
 @dataclass(frozen=True, slots=True)
 class PlannedFunction:
-    """A function of a plan: its operations, or only its regions."""
+    """A function of a plan: its operations, or only its regions.
+
+    ``is_partial`` is True where the file lists some of them only, such as those that it has messages about.
+    """
 
     name: str
     operations: tuple[PlannedOperation, ...] = ()
     regions: tuple[PlannedRegion, ...] = ()
+    is_partial: bool = False
 
     def computing(self) -> Iterator[PlannedOperation]:
         """Iterate over the operations that compute; a constant is on no engine."""

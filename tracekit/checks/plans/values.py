@@ -1,0 +1,195 @@
+"""The numbers of a function of a plan, each with the least and the most that unstated engines leave open."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import compress, groupby, pairwise
+from operator import not_
+
+from tracekit.checks.plans.requirements import Placement, PlanMetric
+from tracekit.checks.results import MetricValue, PlanPart
+from tracekit.comparison.observations import is_named
+from tracekit.mlmodels.plans import PlannedFunction, PlannedOperation
+from tracekit.model.vocabulary import Engine
+
+BASIS = "anticipated"
+_DIGITS = 9
+"""Of shares: sums of floating-point shares are not exact."""
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """The least and the most that a number can be, or the reason why it has none."""
+
+    low: float | None = None
+    high: float | None = None
+    missing: str = ""
+
+
+def evaluate_metric(function: PlannedFunction, metric: PlanMetric) -> MetricValue:
+    """Return a number of a function."""
+    operations = list(function.computing())
+    bounds = _measure(function, operations, metric)
+    explain = _list_open if bounds.low != bounds.high else _list_explaining
+    explaining = explain(operations, metric)
+    return _make_value(metric, bounds, PlanPart(function.name, len(operations), explaining))
+
+
+def count_placed(function: PlannedFunction, rule: Placement) -> MetricValue | None:
+    """Return how many of the operations that a rule is about are on its engine; None without any.
+
+    Where the function lists some operations only, a further one may be meant and may be anywhere.
+    """
+    if function.regions:
+        return MetricValue("count", missing=_explain_regions(function), plan=PlanPart(function.name))
+    operations = [operation for operation in function.computing() if _is_meant(operation, rule)]
+    if not operations:
+        return None
+    placed = sum(operation.engine is rule.engine for operation in operations)
+    unstated = _list_unstated(operations)
+    unlisted = int(function.is_partial and rule.selection != "op")
+    others = tuple(operation for operation in operations if operation.engine is not rule.engine)
+    part = PlanPart(function.name, len(operations) + unlisted, unstated or others)
+    return MetricValue("count", placed, placed + len(unstated) + unlisted, BASIS, plan=part)
+
+
+def _make_value(metric: PlanMetric, bounds: _Bounds, part: PlanPart) -> MetricValue:
+    if bounds.missing:
+        return MetricValue(metric.kind, missing=bounds.missing, plan=part)
+    return MetricValue(metric.kind, bounds.low, bounds.high, BASIS, plan=part)
+
+
+def _is_meant(operation: PlannedOperation, rule: Placement) -> bool:
+    """Return whether a rule is about an operation; a kind is named with its operator set or without."""
+    if rule.selection == "all":
+        return True
+    if rule.selection == "op":
+        return is_named(operation.name, rule.pattern)
+    return any(is_named(kind, rule.pattern) for kind in (operation.kind, operation.kind.rpartition(".")[2]))
+
+
+def _measure(
+    function: PlannedFunction, operations: Sequence[PlannedOperation], metric: PlanMetric
+) -> _Bounds:
+    if function.regions:
+        return _count_regions(function, metric)
+    if metric.is_share and not operations:
+        return _Bounds(missing=f"{_name(function)} has no operations")
+    if metric.is_share and function.is_partial:
+        return _Bounds(missing=f"the plan lists only some operations of {_name(function)}")
+    if metric.quantity == "cost":
+        return _bound_cost(function, operations, metric)
+    low, high = _bound_count(operations, metric)
+    if metric.is_share:
+        return _Bounds(round(low / len(operations), _DIGITS), round(high / len(operations), _DIGITS))
+    return _Bounds(low, math.inf if function.is_partial else high)
+
+
+def _count_regions(function: PlannedFunction, metric: PlanMetric) -> _Bounds:
+    """Count the regions of an engine; what lies between them is not in the plan."""
+    if metric.quantity == "regions" or (metric.quantity == "segments" and metric.engine is not None):
+        count = sum(metric.engine in (None, region.engine) for region in function.regions)
+        return _Bounds(count, math.inf if function.is_partial else count)
+    return _Bounds(missing=_explain_regions(function))
+
+
+def _explain_regions(function: PlannedFunction) -> str:
+    return f"the plan names regions of {_name(function)}, not operations"
+
+
+def _bound_count(operations: Sequence[PlannedOperation], metric: PlanMetric) -> tuple[int, int]:
+    engines = [operation.engine for operation in operations]
+    unstated = engines.count(None)
+    if metric.quantity in ("regions", "segments"):
+        return bound_segments(engines) if metric.engine is None else bound_runs(engines, metric.engine)
+    if metric.quantity == "hand-offs":
+        low, high = bound_segments(engines)
+        return max(low - 1, 0), max(high - 1, 0)
+    if metric.quantity == "ops without engine":
+        return unstated, unstated
+    if metric.engine is None:
+        return len(engines), len(engines)
+    placed = engines.count(metric.engine)
+    stated = placed if metric.side == "on" else len(engines) - unstated - placed
+    return stated, stated + unstated
+
+
+def bound_segments(engines: Sequence[Engine | None]) -> tuple[int, int]:
+    """Return the fewest and the most runs of one engine; an unstated engine may be any, or none.
+
+    With three engines, an unstated one can always differ from both of its neighbours.
+    """
+    fewest = sum(1 for _ in groupby(engine for engine in engines if engine is not None))
+    changes = sum(None in pair or pair[0] is not pair[1] for pair in pairwise(engines))
+    return fewest, changes + 1 if engines else 0
+
+
+def bound_runs(engines: Sequence[Engine | None], engine: Engine) -> tuple[int, int]:
+    """Return the fewest and the most runs of ``engine``, where an unstated one may be it or not."""
+    stated = (stated for stated in engines if stated is not None)
+    fewest = sum(run is engine for run, _ in groupby(stated))
+    # The most runs so far, where the last operation is on the engine, and where it is not.
+    on, off = -math.inf, 0.0
+    for current in engines:
+        on_here, off_here = max(on, off + 1), max(on, off)
+        on = on_here if current in (engine, None) else -math.inf
+        off = off_here if current is not engine else -math.inf
+    return fewest, int(max(on, off))
+
+
+def _bound_cost(
+    function: PlannedFunction, operations: Sequence[PlannedOperation], metric: PlanMetric
+) -> _Bounds:
+    """Bound the share of the function's estimated cost that is on an engine, or off it.
+
+    An operation without an estimate may have any: it leaves open one end, or both if it has no engine.
+    """
+    total = math.fsum(operation.cost_share or 0.0 for operation in operations)
+    if not total:
+        return _Bounds(missing=f"the plan states no cost of operations of {_name(function)}")
+    stated = [operation for operation in operations if operation.engine is not None]
+    placed = [(operation.engine is metric.engine) is (metric.side == "on") for operation in stated]
+    meant, against = (list(compress(stated, flags)) for flags in (placed, map(not_, placed)))
+    unstated = _list_unstated(operations)
+    low = math.fsum(operation.cost_share or 0.0 for operation in meant) / total
+    high = low + math.fsum(operation.cost_share or 0.0 for operation in unstated) / total
+    if _list_without_cost([*against, *unstated]):
+        low = 0.0
+    if _list_without_cost([*meant, *unstated]):
+        high = 1.0
+    return _Bounds(round(low, _DIGITS), round(high, _DIGITS))
+
+
+def _list_unstated(operations: Sequence[PlannedOperation]) -> tuple[PlannedOperation, ...]:
+    return tuple(operation for operation in operations if operation.engine is None)
+
+
+def _list_without_cost(operations: Sequence[PlannedOperation]) -> tuple[PlannedOperation, ...]:
+    return tuple(operation for operation in operations if operation.cost_share is None)
+
+
+def _list_open(operations: Sequence[PlannedOperation], metric: PlanMetric) -> tuple[PlannedOperation, ...]:
+    """Return the operations that leave a number open."""
+    unstated = _list_unstated(operations)
+    return unstated or (_list_without_cost(operations) if metric.quantity == "cost" else ())
+
+
+def _list_explaining(
+    operations: Sequence[PlannedOperation], metric: PlanMetric
+) -> tuple[PlannedOperation, ...]:
+    """Return the operations that make a number what it is: off its engine, or the first on another one."""
+    if metric.quantity in ("segments", "regions", "hand-offs"):
+        changes = (new for old, new in pairwise(operations) if old.engine is not new.engine)
+        heads = (*operations[:1], *changes)
+        return tuple(head for head in heads if head.engine is not metric.engine)[metric.engine is None :]
+    if metric.quantity == "ops without engine":
+        return _list_unstated(operations)
+    if metric.engine is None:
+        return ()
+    return tuple(operation for operation in operations if operation.engine is not metric.engine)
+
+
+def _name(function: PlannedFunction) -> str:
+    return f"function '{function.name}'" if function.name else "the function"
