@@ -44,10 +44,12 @@ class PlanPart:
 
     ``count`` is how many of its operations compute and are meant, and ``operations`` those that explain the
     number: without a stated engine if that leaves it open, else those that are not where they should be.
+    ``is_partial`` is True where the plan lists some of the operations only.
     """
 
     function: str
     count: int = 0
+    is_partial: bool = False
     operations: tuple[PlannedOperation, ...] = ()
 
 

@@ -9,7 +9,7 @@ from tracekit.checks.judging import WORST_FIRST, invert_outcome, judge_range
 from tracekit.checks.plans.parser import parse_plan_requirement
 from tracekit.checks.plans.requirements import Placement, PlanCondition, PlanRequirement
 from tracekit.checks.plans.values import count_placed, evaluate_metric
-from tracekit.checks.results import CheckResult, MetricValue
+from tracekit.checks.results import CheckResult, MetricValue, PlanPart
 from tracekit.comparison.observations import is_named
 from tracekit.mlmodels.plans import Plan, PlannedFunction
 from tracekit.text import list_first
@@ -61,8 +61,9 @@ def _check_function(function: PlannedFunction, requirement: PlanRequirement) -> 
     placed = count_placed(function, rule)
     if placed is None:
         return None
-    count = placed.plan.count if placed.plan is not None else 0
-    limit = 0 if requirement.forbids else count
+    part = placed.plan or PlanPart("")
+    # Where the plan lists some operations only, all of them are more than it lists.
+    limit = 0 if requirement.forbids else part.count + part.is_partial
     return CheckResult(requirement, judge_range(placed, "==", limit), placed)
 
 

@@ -34,7 +34,9 @@ def evaluate_metric(function: PlannedFunction, metric: PlanMetric) -> MetricValu
     bounds = _measure(function, operations, metric)
     explain = _list_open if bounds.low != bounds.high else _list_explaining
     explaining = explain(operations, metric)
-    return _make_value(metric, bounds, PlanPart(function.name, len(operations), explaining))
+    return _make_value(
+        metric, bounds, PlanPart(function.name, len(operations), function.is_partial, explaining)
+    )
 
 
 def count_placed(function: PlannedFunction, rule: Placement) -> MetricValue | None:
@@ -51,7 +53,7 @@ def count_placed(function: PlannedFunction, rule: Placement) -> MetricValue | No
     unstated = _list_unstated(operations)
     unlisted = int(function.is_partial and rule.selection != "op")
     others = tuple(operation for operation in operations if operation.engine is not rule.engine)
-    part = PlanPart(function.name, len(operations) + unlisted, unstated or others)
+    part = PlanPart(function.name, len(operations), bool(unlisted), unstated or others)
     return MetricValue("count", placed, placed + len(unstated) + unlisted, BASIS, plan=part)
 
 
