@@ -57,13 +57,18 @@ class Operation:
     @property
     def is_constant(self) -> bool:
         """True for an operation that only holds a value."""
-        return self.kind in _CONSTANT_KINDS
+        return is_constant_kind(self.kind)
 
 
 MAX_OPERATIONS = 1_000_000
 """The most operations of a function; the largest models known have some tens of thousands."""
 
 _CONSTANT_KINDS = frozenset({"const", "constant", "loadConstant", "loadConstantND"})
+
+
+def is_constant_kind(kind: str) -> bool:
+    """Return True for a kind of operation that only holds a value, with or without its set (``ios18.const``)."""
+    return kind.rpartition(".")[2] in _CONSTANT_KINDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,22 +6,17 @@ of the system>/<hash>/<hash>.bundle/<chip>.bundle/analytics.mil``. The form is n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from tracekit.mlmodels.mil_text import read_program
 from tracekit.mlmodels.plans.costs import add_cost_shares, read_cost
 from tracekit.mlmodels.plans.devices import find_engine, find_engines
 from tracekit.mlmodels.plans.plan import Plan, PlanMessage, PlannedFunction, PlannedOperation
+from tracekit.mlmodels.plans.places import find_core_ml_place
 from tracekit.mlmodels.plans.plan_file import PlanFile
 from tracekit.mlmodels.program import Constant, Operation
 
 FORM = "analytics.mil"
-
-_CACHE = "com.apple.e5rt.e5bundlecache"
-_BUILD = re.compile(r"\d{2}[A-Z]\d+[a-z]?")
-_CHIP = re.compile(r"([A-Z]\d+[A-Z]?)\.bundle")
 
 
 def recognises(file: PlanFile) -> bool:
@@ -39,16 +34,8 @@ def read(file: PlanFile) -> Plan:
         )
         for function in read_program(file.read_text())
     )
-    chip, os_build = find_place(file.path)
+    chip, os_build = find_core_ml_place(file.path.absolute())
     return Plan(file.path, FORM, "Core ML", functions, chip=chip, os_build=os_build)
-
-
-def find_place(path: Path) -> tuple[str, str]:
-    """Return the chip and the build of the system that the path within Core ML's cache names."""
-    parts = path.absolute().parts
-    chip = next((match[1] for part in reversed(parts) if (match := _CHIP.fullmatch(part))), "")
-    after_cache = parts[parts.index(_CACHE) + 1 :] if _CACHE in parts else ()
-    return chip, next((part for part in after_cache[:1] if _BUILD.fullmatch(part)), "")
 
 
 def _plan_operation(operation: Operation) -> PlannedOperation:

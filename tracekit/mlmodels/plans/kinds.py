@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.errors import InputError
-from tracekit.mlmodels.plans import analytics
+from tracekit.mlmodels.files import iter_files
+from tracekit.mlmodels.plans import (
+    analytics,
+    coreai_bundle,
+    coreai_debug,
+    coreai_plan,
+    coreai_stderr,
+    espresso_log,
+    manifest,
+    plan_json,
+    segmentation_dump,
+    tool_json,
+)
 from tracekit.mlmodels.plans.plan import Plan
 from tracekit.mlmodels.plans.plan_file import PlanFile
 from tracekit.mlmodels.wire import DamagedModelError
@@ -25,22 +37,62 @@ class PlanKind:
 
 
 KINDS: tuple[PlanKind, ...] = (
-    PlanKind(analytics.FORM, "an analytics.mil of Core ML", analytics.recognises, analytics.read),
+    PlanKind(analytics.FORM, "Core ML's analytics.mil", analytics.recognises, analytics.read),
+    PlanKind(plan_json.FORM, "a compute plan (tracekit-plan/1)", plan_json.recognises, plan_json.read),
+    PlanKind(coreai_plan.FORM, "a compute plan of Core AI", coreai_plan.recognises, coreai_plan.read),
+    PlanKind(coreai_debug.FORM, "debug records of Core AI", coreai_debug.recognises, coreai_debug.read),
+    PlanKind(
+        tool_json.COREMLTOOLS,
+        "a compute plan of coremltools",
+        tool_json.recognises_coremltools,
+        tool_json.read_coremltools,
+    ),
+    PlanKind(
+        tool_json.PROFILER, "a plan of CoreMLProfiler", tool_json.recognises_profiler, tool_json.read_profiler
+    ),
+    PlanKind(tool_json.CLI, "a plan of coreml-cli", tool_json.recognises_cli, tool_json.read_cli),
+    PlanKind(tool_json.COSTPLAN, "a plan of ane-costplan", tool_json.recognises_costplan, tool_json.read_costplan),
+    PlanKind(manifest.FORM, "the manifest of a specialized model", manifest.recognises, manifest.read),
+    PlanKind(
+        segmentation_dump.TABLE,
+        "a table of Core ML's segmentation",
+        segmentation_dump.recognises_table,
+        segmentation_dump.read_table,
+    ),
+    PlanKind(
+        segmentation_dump.LOG,
+        "a log of Core ML's segmentation",
+        segmentation_dump.recognises_log,
+        segmentation_dump.read_log,
+    ),
+    PlanKind(
+        segmentation_dump.LINES,
+        "lines of a compute plan",
+        segmentation_dump.recognises_lines,
+        segmentation_dump.read_lines,
+    ),
+    PlanKind(espresso_log.FORM, "lines of Espresso's log", espresso_log.recognises, espresso_log.read),
+    PlanKind(
+        coreai_stderr.FORM, "the output of a specialization", coreai_stderr.recognises, coreai_stderr.read
+    ),
 )
 """In the order in which they are tried: the first that recognises a file reads it."""
 
-_ADVICE = "Plans that are read: docs/plans.md, or `tracekit plan --help`."
+PLANS = (
+    "analytics.mil, compute plans as JSON, logs and the output of a specialization, manifest.plist, and"
+    " .aimodelx, .aimodelc and cache folders"
+)
+"""What is read, for messages and help."""
+
+_ADVICE = f"A plan is one of: {PLANS}."
+_NAMED = 5
 
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:
     """Read a plan, a file or a folder with one. Raises ``InputError``."""
     path = Path(path)
     try:
-        file = PlanFile(_find_file(path) if path.is_dir() else path)
-        kind = identify_plan(file)
-        if kind is None:
-            raise DamagedModelError("is no plan of a kind that tracekit reads")
-        return kind.read(file)
+        return _read_folder(path) if path.is_dir() else _read_file(path)
     except DamagedModelError as error:
         raise InputError(str(path), f"{error}.", _ADVICE) from error
     except OSError as error:
@@ -49,13 +101,57 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
         raise InputError(str(path), "is nested too deep to be read.", _ADVICE) from error
 
 
+def describe_plan(path: Path) -> str:
+    """Return what a file or folder is if it is a plan, in words for a sentence; else an empty text."""
+    try:
+        if path.is_dir():
+            files, bundles = _find_plans(path)
+            return ("a folder with a plan of Core AI" if bundles else "a folder with a plan of Core ML") * bool(files or bundles)
+        kind = identify_plan(PlanFile(path))
+    except (DamagedModelError, OSError):
+        return ""
+    return kind.words if kind else ""
+
+
 def identify_plan(file: PlanFile) -> PlanKind | None:
     """Return the kind of a file, or None for a file that is no plan."""
     return next((kind for kind in KINDS if kind.recognises(file)), None)
 
 
-def _find_file(folder: Path) -> Path:
-    found = sorted(folder.rglob("analytics.mil"))
-    if len(found) != 1:
-        raise DamagedModelError(f"holds {len(found)} plans")
-    return found[0]
+def _read_file(path: Path) -> Plan:
+    if path.stat().st_size == 0:
+        raise DamagedModelError("is empty")
+    file = PlanFile(path)
+    kind = identify_plan(file)
+    if kind is None:
+        raise DamagedModelError("is no plan of a kind that tracekit reads")
+    return kind.read(file)
+
+
+def _read_folder(folder: Path) -> Plan:
+    files, bundles = _find_plans(folder)
+    places = [*files, *bundles]
+    if len(places) > 1:
+        names = ", ".join(str(place.relative_to(folder)) for place in places[:_NAMED])
+        more = ", …" if len(places) > _NAMED else ""
+        raise DamagedModelError(f"holds {len(places)} plans: {names}{more}; name one of them")
+    if files:
+        return _read_file(files[0])
+    if bundles:
+        root = next(iter(bundles))
+        return coreai_bundle.read(root, bundles[root])
+    raise DamagedModelError(
+        "is a folder without a plan: no analytics.mil, and no package that Core AI specialized"
+    )
+
+
+def _find_plans(folder: Path) -> tuple[list[Path], dict[Path, Sequence[Path]]]:
+    """Return the ``analytics.mil`` in a folder, and the specialized models with their files."""
+    files = []
+    bundles: dict[Path, list[Path]] = {}
+    for file, _ in iter_files(folder):
+        if file.name == analytics.FORM:
+            files.append(file)
+        elif root := coreai_bundle.find_root(folder, file):
+            bundles.setdefault(root, []).append(file)
+    return sorted(files), {root: sorted(bundles[root]) for root in sorted(bundles)}

@@ -18,10 +18,14 @@ Runtime: TypeAlias = Literal["Core ML", "Core AI"]
 
 @dataclass(frozen=True, slots=True)
 class PlanMessage:
-    """A sentence of the runtime, word for word: why ``device`` (in the plan's own spelling) is not used."""
+    """A sentence of the runtime, word for word: why ``device`` (in the plan's own spelling) is not used.
+
+    ``count`` is how often the file has it, where equal ones are kept once.
+    """
 
     text: str
     device: str = ""
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,9 @@ class Plan:
     ``form`` names the kind of file (``analytics.mil``). ``chip`` is the compiler's word for the target
     (``H16G``, ``h17c``), ``os_build`` the build of the system, ``compute_units`` the setting that was asked
     for, ``model`` the name or hash of the model; each is empty where the file does not state it. ``messages``
-    are those about the whole plan. ``limits`` are sentences about what the file does not show.
+    are those about the whole plan. ``ane_regions`` is the number of regions for the Neural Engine where a plan
+    of regions shows it, 0 included; None where it does not. ``limits`` are sentences about what the file does
+    not show.
     """
 
     path: Path
@@ -95,4 +101,5 @@ class Plan:
     compute_units: str = ""
     model: str = ""
     messages: tuple[PlanMessage, ...] = ()
+    ane_regions: int | None = None
     limits: tuple[str, ...] = ()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ HEAD_BYTES = 1 << 20
 """The beginning of a file by which its kind is recognised."""
 _MAX_TEXT_BYTES = 256 << 20
 _MAX_JSON_BYTES = 64 << 20
+_MAX_PIECE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -21,8 +23,6 @@ class PlanFile:
     """A file by its path; what is read of it is kept as long as this object."""
 
     path: Path
-    name: str = field(default="")
-    """The part of the path that a message names where the plan is in a folder."""
 
     @cached_property
     def head(self) -> bytes:
@@ -46,6 +46,12 @@ class PlanFile:
             return json.loads(self.path.read_bytes())
         except (ValueError, RecursionError):
             return None
+
+    def iter_lines(self) -> Iterator[bytes]:
+        """Yield the lines with their ends; one that is longer than a piece comes in several."""
+        with self.path.open("rb") as file:
+            while piece := file.readline(_MAX_PIECE_BYTES):
+                yield piece
 
     def read_text(self) -> str:
         """Return the whole text. Raises ``DamagedModelError`` where it is too large."""

@@ -1,0 +1,204 @@
+"""What Core ML's segmentation analytics hold, as github.com/freedomtan/coreml_modelc_profling prints them.
+
+Two forms of the same: lines of ``NSLog`` with a dictionary for each operation, in no order, and a table. A third
+form, one line for each operation, comes from ``MLComputePlan``.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+
+from tracekit.mlmodels.plans.costs import add_cost_shares, read_cost
+from tracekit.mlmodels.plans.devices import find_engine, find_engines
+from tracekit.mlmodels.plans.places import find_core_ml_place
+from tracekit.mlmodels.plans.plan import Plan, PlanMessage, PlannedFunction, PlannedOperation
+from tracekit.mlmodels.plans.plan_file import PlanFile
+from tracekit.mlmodels.program import MAX_OPERATIONS, is_constant_kind
+from tracekit.mlmodels.wire import DamagedModelError
+
+LOG, TABLE, LINES = "segmentation log", "segmentation table", "compute plan lines"
+
+# The log ----------------------------------------------------------------------------------------------------
+
+_ENTRY = re.compile(r"^.* at (?P<path>/\S.*):\d+:\d+, \{$")
+_FIELD = re.compile(r'^\s*"?(?P<key>\w+)"? = (?P<value>.*?);?$')
+_LEFT_OUT = "reaches no further than an operation: it is cut off"
+
+
+def recognises_log(file: PlanFile) -> bool:
+    """Return True for a log with dictionaries of operations."""
+    text = file.head_text
+    return "BackendSupport =" in text and "SelectedBackend =" in text and "OpType =" in text
+
+
+def read_log(file: PlanFile) -> Plan:
+    """Read the operations, in the order of their index. Raises ``DamagedModelError``."""
+    place = PurePosixPath()
+    by_function: dict[str, list[tuple[int, PlannedOperation]]] = {}
+    lines = iter(file.read_text().splitlines())
+    for line in lines:
+        match = _ENTRY.match(line)
+        if match is None:
+            continue
+        place = PurePosixPath(match["path"])
+        function, index, operation = _read_entry(_read_fields(lines))
+        by_function.setdefault(function, []).append((index, operation))
+    if not by_function:
+        raise DamagedModelError("holds no operation that is whole")
+    chip, os_build = find_core_ml_place(place)
+    functions = (
+        PlannedFunction(name, add_cost_shares([operation for _, operation in sorted(entries, key=_get_index)]))
+        for name, entries in by_function.items()
+    )
+    return Plan(file.path, LOG, "Core ML", tuple(functions), chip=chip, os_build=os_build)
+
+
+def _get_index(entry: tuple[int, PlannedOperation]) -> int:
+    return entry[0]
+
+
+def _read_fields(lines: Iterator[str]) -> dict[str, dict[str, str]]:
+    """Return the fields of one dictionary by the dictionary in it that holds them, "" for the outer one.
+
+    The path is a list of dictionaries: the types of its parts are kept by their names.
+    """
+    fields: dict[str, dict[str, str]] = {"": {}}
+    inner = ""
+    part: dict[str, str] = {}
+    for line in lines:
+        match = _FIELD.match(line)
+        if match and match["value"].strip() in ("{", "("):
+            inner = match["key"]
+            fields.setdefault(inner, {})
+        elif match and inner == "OpPath":
+            part[match["key"]] = _unquote(match["value"])
+        elif match:
+            fields[inner][match["key"]] = _unquote(match["value"])
+        elif line.strip() in ("}", "};", "},", ")", ");"):
+            if line.startswith("}"):
+                return fields
+            if part:
+                fields[inner][part.get("Type", "")] = part.get("Name", part.get("Output", ""))
+                part = {}
+            if line.startswith("    }") or line.strip() == ");":
+                inner = ""
+    raise DamagedModelError(_LEFT_OUT)
+
+
+def _read_entry(fields: Mapping[str, Mapping[str, str]]) -> tuple[str, int, PlannedOperation]:
+    outer, path = fields[""], fields.get("OpPath", {})
+    output = path.get("Operation", "")
+    index = outer.get("OpIndex", "")
+    operation = _build_operation(
+        kind=outer.get("OpType", ""),
+        device=outer.get("SelectedBackend", ""),
+        backends=list(fields.get("BackendSupport", {})),
+        estimates=fields.get("EstimatedRunTime", {}),
+        messages=fields.get("ValidationMessages", {}),
+        outputs=(output,) if output else (),
+    )
+    return path.get("Function", "main"), int(index) if index.isdecimal() and len(index) < 10 else 0, operation
+
+
+def _unquote(value: str) -> str:
+    r"""Return a value without its quotes: ``"\"ane\""`` is ``ane``."""
+    if value.startswith('"') and value.endswith('"') and len(value) > 1:
+        value = value[1:-1].replace('\\"', '"').replace("\\\\", "\\")
+    return value.strip('"')
+
+
+# The table --------------------------------------------------------------------------------------------------
+
+_HEADER = "DebugName, OpType, SelectedBackend, backend_0"
+
+
+def recognises_table(file: PlanFile) -> bool:
+    """Return True for the table."""
+    return file.head_text.startswith(_HEADER)
+
+
+def read_table(file: PlanFile) -> Plan:
+    """Read the rows; columns are found by their names. Raises ``DamagedModelError``."""
+    rows = csv.reader(file.read_text().splitlines(), skipinitialspace=True)
+    try:
+        header = [name.strip() for name in next(rows)]
+        operations = [_read_row(header, row) for row in rows if row]
+    except csv.Error as error:
+        raise DamagedModelError(f"is no table: {error}") from error
+    if len(operations) > MAX_OPERATIONS:
+        raise DamagedModelError(f"holds more than {MAX_OPERATIONS:,} operations")
+    return Plan(file.path, TABLE, "Core ML", (PlannedFunction("main", add_cost_shares(operations)),))
+
+
+def _read_row(header: Sequence[str], row: Sequence[str]) -> PlannedOperation:
+    if len(row) != len(header):
+        raise DamagedModelError(f"has a row of {len(row)} fields where {len(header)} belong")
+    fields = {name: value.strip() for name, value in zip(header, row, strict=True)}
+    slots = [name.removeprefix("backend_") for name in header if name.startswith("backend_")]
+    backends = {slot: fields[f"backend_{slot}"] for slot in slots}
+    # A backend that is not supported has no name in its slot; the first slot is that of the Neural Engine.
+    names = {slot: name or ("ane" if slot == "0" else "") for slot, name in backends.items()}
+    return _build_operation(
+        kind=fields["OpType"],
+        device=fields["SelectedBackend"].strip('"'),
+        backends=list(filter(None, backends.values())),
+        estimates={names[slot]: fields.get(f"est_time_{slot}", "") for slot in slots},
+        messages={names[slot]: fields.get(f"invalid_{slot}", "") for slot in slots},
+    )
+
+
+def _build_operation(
+    *,
+    kind: str,
+    device: str,
+    backends: Sequence[str],
+    estimates: Mapping[str, str],
+    messages: Mapping[str, str],
+    outputs: tuple[str, ...] = (),
+) -> PlannedOperation:
+    return PlannedOperation(
+        kind=kind,
+        engine=find_engine(device),
+        device=device,
+        supported=find_engines(backends),
+        estimated_ms={word: cost for word, text in estimates.items() if (cost := _read_number(text)) is not None},
+        messages=tuple(PlanMessage(text, word) for word, text in messages.items() if text),
+        outputs=outputs,
+        is_constant=is_constant_kind(kind),
+    )
+
+
+def _read_number(text: str) -> float | None:
+    try:
+        return read_cost(float(text))
+    except ValueError:
+        return None
+
+
+# The lines --------------------------------------------------------------------------------------------------
+
+_LINE = re.compile(r"operation (?P<kind>\S{1,200}), device <(?P<device>\w{1,80}): 0x[0-9a-f]+>, cost (?P<cost>[\d.]{1,20})%")
+
+
+def recognises_lines(file: PlanFile) -> bool:
+    """Return True for a log with a line for each operation."""
+    return _LINE.search(file.head_text) is not None
+
+
+def read_lines(file: PlanFile) -> Plan:
+    """Read the lines, which are in the order of the program."""
+    operations = []
+    for match in _LINE.finditer(file.read_text()):
+        percent = _read_number(match["cost"])
+        operations.append(
+            PlannedOperation(
+                kind=match["kind"],
+                engine=find_engine(match["device"]),
+                device=match["device"],
+                cost_share=None if percent is None else percent / 100,
+            )
+        )
+    return Plan(file.path, LINES, "Core ML", (PlannedFunction("main", tuple(operations)),))
