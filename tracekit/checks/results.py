@@ -40,17 +40,18 @@ class WorstWindow:
 
 @dataclass(frozen=True)
 class PlanPart:
-    """The part of a plan that a number is of: one function.
+    """The part of a plan that a number is of: one function, or "" for the whole plan.
 
     ``count`` is how many of its operations compute and are meant, and ``operations`` those that explain the
-    number: without a stated engine if that leaves it open, else those that are not where they should be.
-    ``is_partial`` is True where the plan lists some of the operations only.
+    outcome: without a stated engine if that leaves it open, else those that break the requirement.
+    ``is_partial`` is True where the plan lists some of the operations only. ``limits`` are the plan's.
     """
 
     function: str
     count: int = 0
     is_partial: bool = False
     operations: tuple[PlannedOperation, ...] = ()
+    limits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

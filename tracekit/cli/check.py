@@ -66,8 +66,9 @@ def check_command(
 ) -> None:
     """Check a recording against requirements: exit code 1 if one fails, 5 if one is open or not measurable.
 
-    INPUT is anything that tracekit analyze reads; tracekit check plan PLAN checks a plan instead. Numbers are judged by their intervals: a requirement is
-    open where further calls of the program may or may not meet it. docs/check.md describes the language.
+    INPUT is anything that tracekit analyze reads; tracekit check plan checks a plan instead. Numbers are
+    judged by their intervals: a requirement is open where further calls of the program may or may not meet
+    it. docs/check.md describes the language.
 
     \b
     Examples:

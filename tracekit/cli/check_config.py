@@ -34,7 +34,7 @@ def find_nearest_config(folder: Path) -> Path | None:
 
 
 def read_config(path: Path, table: str = "check") -> Config:
-    """Read the requirements of a table. Raises ``InputError`` for any content of the file that is not valid."""
+    """Read the requirements of a table. Raises ``InputError`` for any content that is not valid there."""
     try:
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)

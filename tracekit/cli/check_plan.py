@@ -17,9 +17,9 @@ TABLE = "check.plan"
 def check_plan_command(path: str, checks: CheckOptions) -> None:
     """Check a plan against requirements: exit code 1 if one fails, 5 if the plan does not decide one.
 
-    PLAN is anything that tracekit plan reads; a recording of the name "plan" is ./plan. Nothing is recorded: a
-    plan is what a compiler or a runtime anticipates. An operation for which it states no engine may run on any,
-    so that it passes no requirement. docs/check.md describes the language.
+    PLAN is anything that tracekit plan reads; a recording of the name "plan" is ./plan. A plan is what a
+    compiler or a runtime anticipates: nothing is recorded. An operation without a stated engine may run on
+    any: a requirement passes only where that changes nothing. docs/check.md describes the language.
 
     \b
     Examples:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tracekit.checks.judging import WORST_FIRST, invert_outcome, judge_range
+from tracekit.checks.plans.explaining import list_explaining
 from tracekit.checks.plans.parser import parse_plan_requirement
-from tracekit.checks.plans.requirements import Placement, PlanCondition, PlanRequirement
-from tracekit.checks.plans.values import count_placed, evaluate_metric
+from tracekit.checks.plans.requirements import Placement, PlanCondition, PlanMetric, PlanRequirement
+from tracekit.checks.plans.values import count_failures, count_placed, count_regions, evaluate_metric
 from tracekit.checks.results import CheckResult, MetricValue, PlanPart
 from tracekit.comparison.observations import is_named
 from tracekit.mlmodels.plans import Plan, PlannedFunction
@@ -35,36 +36,66 @@ def check_plan(plan: Plan, requirements: Sequence[PlanRequirement | str] | str) 
 
 
 def _check_requirement(plan: Plan, requirement: PlanRequirement) -> CheckResult:
+    results = list(_iter_results(plan, requirement))
+    worst = min(results, key=lambda result: (WORST_FIRST.index(result.outcome), _rank(result)))
+    note = f"the furthest from the requirement of {len(results):,} functions" if len(results) > 1 else ""
+    part = replace(worst.actual.plan or PlanPart(""), limits=plan.limits)
+    return replace(worst, actual=replace(worst.actual, note=note, plan=part))
+
+
+def _iter_results(plan: Plan, requirement: PlanRequirement) -> Iterator[CheckResult]:
+    """Yield the outcome of each function that computes, or of the whole plan where no other is possible."""
     rule = requirement.rule
+    metric = _read_metric(rule)
     functions = [
         function for function in plan.functions if not rule.scope or is_named(function.name, rule.scope)
     ]
-    results = [
-        result for function in functions if (result := _check_function(function, requirement)) is not None
-    ]
-    if not results:
-        return _make_unmeasurable(requirement, _explain_absence(plan, functions, rule))
-    worst = min(results, key=lambda result: (WORST_FIRST.index(result.outcome), _rank(result)))
-    if len(results) == 1:
-        return worst
-    note = f"the furthest from the requirement of {len(results):,} functions"
-    return replace(worst, actual=replace(worst.actual, note=note))
+    computing = [function for function in functions if any(function.computing())]
+    if metric is not None and metric.quantity == "failures":
+        yield _judge_condition(requirement, count_failures(plan))
+    elif rule.scope and not functions:
+        yield _make_unmeasurable(requirement, _explain_absence(plan, rule))
+    elif metric is not None and not computing:
+        yield _judge_condition(requirement, count_regions(plan, functions, metric))
+    else:
+        results = [_check_function(function, requirement) for function in computing]
+        yield from filter(None, results)
+        if not any(results):
+            yield _make_unmeasurable(requirement, _explain_absence(plan, rule))
+
+
+def _read_metric(rule: PlanCondition | Placement) -> PlanMetric | None:
+    """Return the number that decides a plan of regions: none for operations by name or kind."""
+    if isinstance(rule, PlanCondition):
+        return rule.metric
+    return PlanMetric("regions", rule.engine) if rule.selection == "all" else None
 
 
 def _check_function(function: PlannedFunction, requirement: PlanRequirement) -> CheckResult | None:
     """Return the outcome of one function; None where a rule is about none of its operations."""
     rule = requirement.rule
     if isinstance(rule, PlanCondition):
-        actual = evaluate_metric(function, rule.metric)
-        outcome = judge_range(actual, rule.operator, rule.value)
-        return CheckResult(requirement, invert_outcome(outcome) if requirement.forbids else outcome, actual)
-    placed = count_placed(function, rule)
-    if placed is None:
-        return None
-    part = placed.plan or PlanPart("")
-    # Where the plan lists some operations only, all of them are more than it lists.
-    limit = 0 if requirement.forbids else part.count + part.is_partial
-    return CheckResult(requirement, judge_range(placed, "==", limit), placed)
+        result = _judge_condition(requirement, evaluate_metric(function, rule.metric))
+    else:
+        placed = count_placed(function, rule)
+        if placed is None:
+            return None
+        part = placed.plan or PlanPart("")
+        # Where the plan lists some operations only, all of them are more than it lists.
+        limit = 0 if requirement.forbids else part.count + part.is_partial
+        result = CheckResult(requirement, judge_range(placed, "==", limit), placed)
+    part = replace(
+        result.actual.plan or PlanPart(""), operations=list_explaining(function, requirement, result.outcome)
+    )
+    return replace(result, actual=replace(result.actual, plan=part))
+
+
+def _judge_condition(requirement: PlanRequirement, actual: MetricValue) -> CheckResult:
+    rule = requirement.rule
+    if isinstance(rule, Placement):  # any region of a forbidden engine
+        return CheckResult(requirement, judge_range(actual, "==", 0), actual)
+    outcome = judge_range(actual, rule.operator, rule.value)
+    return CheckResult(requirement, invert_outcome(outcome) if requirement.forbids else outcome, actual)
 
 
 def _rank(result: CheckResult) -> float:
@@ -81,15 +112,13 @@ def _make_unmeasurable(requirement: PlanRequirement, reason: str) -> CheckResult
     return CheckResult(requirement, "not measurable", MetricValue(kind, missing=reason))
 
 
-def _explain_absence(
-    plan: Plan, functions: Sequence[PlannedFunction], rule: PlanCondition | Placement
-) -> str:
+def _explain_absence(plan: Plan, rule: PlanCondition | Placement) -> str:
     if not plan.functions:
         return "the plan lists no functions"
-    if not functions:
+    if rule.scope and not any(is_named(function.name, rule.scope) for function in plan.functions):
         names = list_first([function.name for function in plan.functions], _MOST_NAMES)
         return f"the plan has no function '{rule.scope}'; it has {names}"
-    if isinstance(rule, Placement) and rule.selection != "all":
+    if isinstance(rule, Placement):
         where = f" in '{rule.scope}'" if rule.scope else ""
         kind = "operation" if rule.selection == "op" else "operation of kind"
         return f"the plan has no {kind} '{rule.pattern}'{where}"

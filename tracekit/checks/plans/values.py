@@ -11,7 +11,7 @@ from operator import not_
 from tracekit.checks.plans.requirements import Placement, PlanMetric
 from tracekit.checks.results import MetricValue, PlanPart
 from tracekit.comparison.observations import is_named
-from tracekit.mlmodels.plans import PlannedFunction, PlannedOperation
+from tracekit.mlmodels.plans import Plan, PlannedFunction, PlannedOperation, coreai_stderr
 from tracekit.model.vocabulary import Engine
 
 BASIS = "anticipated"
@@ -32,35 +32,65 @@ def evaluate_metric(function: PlannedFunction, metric: PlanMetric) -> MetricValu
     """Return a number of a function."""
     operations = list(function.computing())
     bounds = _measure(function, operations, metric)
-    explain = _list_open if bounds.low != bounds.high else _list_explaining
-    explaining = explain(operations, metric)
-    return _make_value(
-        metric, bounds, PlanPart(function.name, len(operations), function.is_partial, explaining)
-    )
+    part = PlanPart(function.name, len(operations), function.is_partial)
+    if bounds.missing:
+        return MetricValue(metric.kind, missing=bounds.missing, plan=part)
+    return MetricValue(metric.kind, bounds.low, bounds.high, BASIS, plan=part)
 
 
 def count_placed(function: PlannedFunction, rule: Placement) -> MetricValue | None:
     """Return how many of the operations that a rule is about are on its engine; None without any.
 
-    Where the function lists some operations only, a further one may be meant and may be anywhere.
+    An operation that the plan does not list, or whose kind it does not state, may be meant and anywhere.
     """
-    if function.regions:
-        return MetricValue("count", missing=_explain_regions(function), plan=PlanPart(function.name))
-    operations = [operation for operation in function.computing() if _is_meant(operation, rule)]
-    if not operations:
+    engines = [operation.engine for operation in list_meant(function, rule)]
+    if not engines:
         return None
-    placed = sum(operation.engine is rule.engine for operation in operations)
-    unstated = _list_unstated(operations)
-    unlisted = int(function.is_partial and rule.selection != "op")
-    others = tuple(operation for operation in operations if operation.engine is not rule.engine)
-    part = PlanPart(function.name, len(operations), bool(unlisted), unstated or others)
-    return MetricValue("count", placed, placed + len(unstated) + unlisted, BASIS, plan=part)
+    is_partial = rule.selection != "op" and function.is_partial
+    if rule.selection == "kind":
+        is_partial |= any(not operation.kind for operation in function.computing())
+    placed = engines.count(rule.engine)
+    part = PlanPart(function.name, len(engines), is_partial)
+    return MetricValue("count", placed, placed + engines.count(None) + is_partial, BASIS, plan=part)
 
 
-def _make_value(metric: PlanMetric, bounds: _Bounds, part: PlanPart) -> MetricValue:
-    if bounds.missing:
-        return MetricValue(metric.kind, missing=bounds.missing, plan=part)
-    return MetricValue(metric.kind, bounds.low, bounds.high, BASIS, plan=part)
+def list_meant(function: PlannedFunction, rule: Placement) -> list[PlannedOperation]:
+    """Return the operations that a rule is about."""
+    return [operation for operation in function.computing() if _is_meant(operation, rule)]
+
+
+def count_regions(plan: Plan, functions: Sequence[PlannedFunction], metric: PlanMetric) -> MetricValue:
+    """Return the number of regions in a plan that lists no operations.
+
+    Only for the Neural Engine does a plan show that there are no further ones.
+    """
+    regions = [region for function in functions for region in function.regions]
+    if metric.quantity != "regions" and (metric.quantity != "segments" or metric.engine is None):
+        listed = "names regions, not operations" if regions else "lists no operations"
+        return MetricValue(metric.kind, missing=f"the plan {listed}")
+    count = sum(metric.engine in (None, region.engine) for region in regions)
+    part = PlanPart(functions[0].name if len(functions) == 1 else "")
+    if metric.engine is not Engine.ANE or plan.ane_regions is None:
+        if not count:
+            missing = f"the plan does not show how many {metric.name} there are"
+            return MetricValue("count", missing=missing, plan=part)
+        return MetricValue("count", count, math.inf, BASIS, plan=part)
+    named = sum(region.engine is Engine.ANE for function in plan.functions for region in function.regions)
+    return MetricValue("count", count, count + max(0, plan.ane_regions - named), BASIS, plan=part)
+
+
+def count_failures(plan: Plan) -> MetricValue:
+    """Return the number of failures that a plan states, each as often as it does.
+
+    The output of a specialization shows that there is none only where it has other messages: the cache keeps
+    later specializations silent.
+    """
+    failures = sum(message.count for message in plan.messages)
+    if not failures and (plan.form != coreai_stderr.FORM or not plan.functions):
+        return MetricValue(
+            "count", missing=f"the plan ({plan.form}) does not show whether a compilation failed"
+        )
+    return MetricValue("count", failures, failures, "stated", plan=PlanPart(""))
 
 
 def _is_meant(operation: PlannedOperation, rule: Placement) -> bool:
@@ -75,10 +105,6 @@ def _is_meant(operation: PlannedOperation, rule: Placement) -> bool:
 def _measure(
     function: PlannedFunction, operations: Sequence[PlannedOperation], metric: PlanMetric
 ) -> _Bounds:
-    if function.regions:
-        return _count_regions(function, metric)
-    if metric.is_share and not operations:
-        return _Bounds(missing=f"{_name(function)} has no operations")
     if metric.is_share and function.is_partial:
         return _Bounds(missing=f"the plan lists only some operations of {_name(function)}")
     if metric.quantity == "cost":
@@ -87,18 +113,6 @@ def _measure(
     if metric.is_share:
         return _Bounds(round(low / len(operations), _DIGITS), round(high / len(operations), _DIGITS))
     return _Bounds(low, math.inf if function.is_partial else high)
-
-
-def _count_regions(function: PlannedFunction, metric: PlanMetric) -> _Bounds:
-    """Count the regions of an engine; what lies between them is not in the plan."""
-    if metric.quantity == "regions" or (metric.quantity == "segments" and metric.engine is not None):
-        count = sum(metric.engine in (None, region.engine) for region in function.regions)
-        return _Bounds(count, math.inf if function.is_partial else count)
-    return _Bounds(missing=_explain_regions(function))
-
-
-def _explain_regions(function: PlannedFunction) -> str:
-    return f"the plan names regions of {_name(function)}, not operations"
 
 
 def _bound_count(operations: Sequence[PlannedOperation], metric: PlanMetric) -> tuple[int, int]:
@@ -170,27 +184,6 @@ def _list_unstated(operations: Sequence[PlannedOperation]) -> tuple[PlannedOpera
 
 def _list_without_cost(operations: Sequence[PlannedOperation]) -> tuple[PlannedOperation, ...]:
     return tuple(operation for operation in operations if operation.cost_share is None)
-
-
-def _list_open(operations: Sequence[PlannedOperation], metric: PlanMetric) -> tuple[PlannedOperation, ...]:
-    """Return the operations that leave a number open."""
-    unstated = _list_unstated(operations)
-    return unstated or (_list_without_cost(operations) if metric.quantity == "cost" else ())
-
-
-def _list_explaining(
-    operations: Sequence[PlannedOperation], metric: PlanMetric
-) -> tuple[PlannedOperation, ...]:
-    """Return the operations that make a number what it is: off its engine, or the first on another one."""
-    if metric.quantity in ("segments", "regions", "hand-offs"):
-        changes = (new for old, new in pairwise(operations) if old.engine is not new.engine)
-        heads = (*operations[:1], *changes)
-        return tuple(head for head in heads if head.engine is not metric.engine)[metric.engine is None :]
-    if metric.quantity == "ops without engine":
-        return _list_unstated(operations)
-    if metric.engine is None:
-        return ()
-    return tuple(operation for operation in operations if operation.engine is not metric.engine)
 
 
 def _name(function: PlannedFunction) -> str:

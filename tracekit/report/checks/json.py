@@ -77,6 +77,8 @@ def _plan(part: PlanPart) -> dict[str, Any]:
     return {
         "function": part.function,
         "operations": part.count,
+        "is_partial": part.is_partial,
+        "limits": list(part.limits),
         "explained_by": [
             {
                 "name": operation.name,

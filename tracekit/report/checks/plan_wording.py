@@ -5,24 +5,33 @@ from __future__ import annotations
 from tracekit.checks.plans.requirements import Placement, PlanCondition, PlanRequirement
 from tracekit.checks.results import MetricValue, Outcome, PlanPart
 from tracekit.mlmodels.plans import PlannedOperation
+from tracekit.mlmodels.plans.devices import find_engine
+from tracekit.model.vocabulary import Engine
 from tracekit.report.checks.values import describe_range
-from tracekit.text import clip, plural
+from tracekit.report.document.blocks import make_sentence
+from tracekit.text import clip, join_words, plural
 
 _MOST_OPERATIONS = 5
+_MOST_QUOTES = 3
 _MOST_CHARACTERS = 300
 
 
 def describe_plan_value(requirement: PlanRequirement, outcome: Outcome, actual: MetricValue) -> str:
     """Return a number of a plan; of one that does not pass, the operations that explain it."""
     part = actual.plan or PlanPart("")
-    text = _describe_number(requirement.rule, actual, part)
-    if part.is_partial:
+    text = actual.missing or _describe_number(requirement.rule, actual, part)
+    if part.is_partial and not actual.missing:
         text += "; the plan lists some operations only"
     if actual.note:
         text += f"; {actual.note}"
-    if outcome == "passed" or not part.operations:
+    if outcome == "passed":
         return text
-    return f"{text}: {_list_operations(part.operations)}"
+    if part.operations:
+        text += f": {_list_operations(part.operations, requirement.rule)}"
+    # Limits of a plan that decide nothing here are those of other numbers.
+    if part.limits and (outcome == "not measurable" or not part.count):
+        text = " ".join((make_sentence(text), *part.limits))
+    return text
 
 
 def _describe_number(rule: PlanCondition | Placement, actual: MetricValue, part: PlanPart) -> str:
@@ -30,30 +39,41 @@ def _describe_number(rule: PlanCondition | Placement, actual: MetricValue, part:
     if isinstance(rule, PlanCondition):
         facts = f"{actual.basis}, {whole}" if part.count else actual.basis
         return f"{rule.metric.name} is {describe_range(actual)} ({facts})"
+    if not part.count:
+        return f"{rule.engine} regions is {describe_range(actual)} ({actual.basis})"
     count = f"at least {actual.low:g}" if part.is_partial else describe_range(actual)
-    return f"{count} of {whole} {actual.basis} on {rule.engine}"
+    return f"{count} of {whole} {'is' if part.count == 1 else 'are'} {actual.basis} on {rule.engine}"
 
 
-def _list_operations(operations: tuple[PlannedOperation, ...]) -> str:
+def _list_operations(operations: tuple[PlannedOperation, ...], rule: PlanCondition | Placement) -> str:
     names = ", ".join(map(_describe_operation, operations[:_MOST_OPERATIONS]))
     left_out = len(operations) - _MOST_OPERATIONS
     more = f" and {left_out:,} more" if left_out > 0 else ""
-    return f"{names}{more}{_quote_message(operations)}"
+    engine = rule.engine if isinstance(rule, Placement) else rule.metric.engine
+    return f"{names}{more}{_quote_messages(operations, engine)}"
 
 
 def _describe_operation(operation: PlannedOperation) -> str:
     """Return ``gather_12 (gather, CPU)``: its name, or its first output where it has none."""
-    name = operation.name or next(iter(operation.outputs), "")
+    name = _name_operation(operation)
     engine = operation.engine or (f"'{operation.device}'" if operation.device else "no engine stated")
-    facts = ", ".join(filter(None, (operation.kind if name else "", engine, operation.source)))
-    return f"{name or operation.kind} ({facts})"
+    kind = "" if operation.kind == name else operation.kind
+    facts = ", ".join(filter(None, (kind, engine, operation.source)))
+    return f"{name} ({facts})" if name else facts
 
 
-def _quote_message(operations: tuple[PlannedOperation, ...]) -> str:
-    """Return the first message that the plan has about one of the operations, word for word."""
+def _quote_messages(operations: tuple[PlannedOperation, ...], engine: Engine | None) -> str:
+    """Return what the plan states about the operations, word for word: about ``engine``, if there is one."""
+    quotes: dict[str, str] = {}
     for operation in operations:
         for message in operation.messages:
-            name = operation.name or next(iter(operation.outputs), operation.kind)
-            device = f" on {message.device}" if message.device else ""
-            return f"; the plan's message about {name}{device}: '{clip(message.text, _MOST_CHARACTERS)}'"
-    return ""
+            if engine is None or find_engine(message.device) in (engine, None):
+                quotes.setdefault(message.text, _name_operation(operation))
+    texts = [
+        f"about {name} '{clip(text, _MOST_CHARACTERS)}'" for text, name in list(quotes.items())[:_MOST_QUOTES]
+    ]
+    return f"; the plan states {join_words(texts)}" if texts else ""
+
+
+def _name_operation(operation: PlannedOperation) -> str:
+    return operation.name or next(iter(operation.outputs), operation.kind)

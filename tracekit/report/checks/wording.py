@@ -51,10 +51,10 @@ def more_warnings(issues: Sequence[Issue]) -> str:
 def reason(result: CheckResult) -> str:
     """Return the actual value, its basis, the number of calls and the worst of them, or why there is none."""
     actual = result.actual
-    if actual.missing:
-        return actual.missing
     if isinstance(result.requirement, PlanRequirement):
         return describe_plan_value(result.requirement, result.outcome, actual)
+    if actual.missing:
+        return actual.missing
     rule = result.requirement.rule
     if isinstance(rule, Absence):
         return _findings(rule, actual)
