@@ -67,7 +67,7 @@ _CONSTANT_KINDS = frozenset({"const", "constant", "loadConstant", "loadConstantN
 
 
 def is_constant_kind(kind: str) -> bool:
-    """Return True for a kind of operation that only holds a value, with or without its set (``ios18.const``)."""
+    """Return True for a kind of operation that only holds a value, also with its set (``ios18.const``)."""
     return kind.rpartition(".")[2] in _CONSTANT_KINDS
 
 

@@ -1,7 +1,8 @@
-"""Core ML's ``analytics.mil``: the program with the backends that support each operation, and why others do not.
+"""Core ML's ``analytics.mil``: a program with the backends of each operation, and why others are not used.
 
-Core ML writes one beside each program that it compiles, in the caches of the process: ``…e5rt.e5bundlecache/<build
-of the system>/<hash>/<hash>.bundle/<chip>.bundle/analytics.mil``. The form is not published.
+Core ML writes one beside each program that it compiles, in the caches of the process:
+``…e5rt.e5bundlecache/<build of the system>/<hash>/<hash>.bundle/<chip>.bundle/analytics.mil``. The form is
+not published.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from collections.abc import Iterator
 from tracekit.mlmodels.mil_text import read_program
 from tracekit.mlmodels.plans.costs import add_cost_shares, read_cost
 from tracekit.mlmodels.plans.devices import find_engine, find_engines
-from tracekit.mlmodels.plans.plan import Plan, PlanMessage, PlannedFunction, PlannedOperation
 from tracekit.mlmodels.plans.places import find_core_ml_place
+from tracekit.mlmodels.plans.plan import Plan, PlanMessage, PlannedFunction, PlannedOperation
 from tracekit.mlmodels.plans.plan_file import PlanFile
 from tracekit.mlmodels.program import Constant, Operation
 

@@ -1,9 +1,9 @@
-"""Core AI models that were specialized: a ``.aimodelx`` or ``.aimodelc`` folder, also within ``coreai-cache``.
+"""Specialized models of Core AI: a ``.aimodelx`` or ``.aimodelc`` folder, also in ``coreai-cache``.
 
-Regions of the Neural Engine and of the GPU are named in file names (``main_x_ANE_region_0_0.bc``) and in the bytecode
-of ``specialized_model_<n>.mpsgraph``, where their names are searched for; nothing else of it is decoded. Regions of
-both engines in one model are the normal case. ``GPU adapter present`` of the manifest says nothing about that.
-Source: github.com/4rg0naut/silicon-ledger-public, EXP-026.
+Regions of the Neural Engine and of the GPU are named in file names (``main_x_ANE_region_0_0.bc``) and in
+the bytecode of ``specialized_model_<n>.mpsgraph``, where their names are searched for; nothing else of it
+is decoded. Regions of both engines in one model are the normal case. ``GPU adapter present`` of the
+manifest says nothing about that. Source: github.com/4rg0naut/silicon-ledger-public, EXP-026.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from tracekit.mlmodels.plans.places import find_core_ai_place
 from tracekit.mlmodels.plans.plan import Plan, PlannedFunction, PlannedRegion
 from tracekit.mlmodels.wire import DamagedModelError
 from tracekit.model.vocabulary import Engine
-from tracekit.text import plural
 
 FORM = "Core AI specialized model"
 
@@ -69,7 +68,9 @@ def find_root(folder: Path, file: Path) -> Path | None:
         return None
     roots = [index for index, part in enumerate(parts) if part.endswith(_SUFFIXES)]
     roots += [index for index, part in enumerate(parts) if part.endswith(_PACKAGE)]
-    return folder.joinpath(*parts[: roots[0] + 1]) if roots and not folder.name.endswith(_SUFFIXES) else folder
+    return (
+        folder.joinpath(*parts[: roots[0] + 1]) if roots and not folder.name.endswith(_SUFFIXES) else folder
+    )
 
 
 def read(root: Path, files: Iterable[Path]) -> Plan:
@@ -88,7 +89,10 @@ def read(root: Path, files: Iterable[Path]) -> Plan:
         )
     named = {region.engine for region in bundle.regions}
     # An engine that is placed without a name for its regions, and a delegate that is one region by itself.
-    others = [PlannedRegion(f"placement.region_type<{word}>", _ENGINES[word]) for word in sorted(bundle.placed - named)]
+    others = [
+        PlannedRegion(f"placement.region_type<{word}>", _ENGINES[word])
+        for word in sorted(bundle.placed - named)
+    ]
     others += [PlannedRegion(_BNNS, Engine.CPU)] if bundle.has_bnns else []
     if others:
         functions.setdefault("", []).extend(others)
@@ -113,7 +117,12 @@ def _count_ane(bundle: _Bundle) -> int | None:
     if count or "ANE" in bundle.placed:
         return count or 1
     packs = [manifest.has_ane_binaries for manifest in bundle.manifests]
-    shows_none = bundle.has_bytecode or bundle.regions or bundle.has_bnns or (packs and not any(packs) and None not in packs)
+    shows_none = (
+        bundle.has_bytecode
+        or bundle.regions
+        or bundle.has_bnns
+        or (packs and not any(packs) and None not in packs)
+    )
     return 0 if shows_none else None
 
 
@@ -162,7 +171,7 @@ def _iter_regions(data: bytes | mmap.mmap) -> Iterator[_Region]:
 
 
 def _find_function(region: _Region, functions: Iterable[str]) -> str:
-    """Return the entry function that a region's name begins with: ``main_x`` of ``main_x_0``; else that name."""
+    """Return the entry function that a region is of (``main_x`` of ``main_x_0``), or its own name."""
     return next((name for name in functions if name and region.function.startswith(name)), region.function)
 
 

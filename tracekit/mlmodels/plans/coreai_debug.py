@@ -1,9 +1,9 @@
-"""Core AI's debug records as JSON: ``AIModel._debug_infos`` of a model that was loaded with debug information.
+"""Core AI's debug records as JSON: ``AIModel._debug_infos`` of a model loaded for debugging.
 
 A list of records, one for the program (``odix``) and one for each delegate it was cut into. Read as Apple's
-coreai-torch 0.4.3 reads them (``debugging/compute_plan.py``): an operation that only the program's record has runs
-on the CPU, ``bnns`` records are the CPU, and in ``MPSGraph`` records the residency names the device. Without any
-delegate's record, no placement is stated.
+coreai-torch 0.4.3 reads them (``debugging/compute_plan.py``): an operation that only the program's record
+has runs on the CPU, ``bnns`` records are the CPU, and in ``MPSGraph`` records the residency names the
+device. Without any delegate's record, no placement is stated.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ _PSEUDO_FILE = "op_id"
 def recognises(file: PlanFile) -> bool:
     """Return True for a list of records with operations and metadata."""
     records = file.document if isinstance(file.document, list) else []
-    operations = (item for record in records[:10] for item in iter_objects(read_object(record).get("operations")))
+    operations = (
+        item for record in records[:10] for item in iter_objects(read_object(record).get("operations"))
+    )
     return any("metadatas" in operation for operation in operations)
 
 
@@ -46,8 +48,10 @@ def read(file: PlanFile) -> Plan:
     if not entries:
         raise DamagedModelError("holds debug records without an operation that has a number")
     operations = tuple(entry.build(number) for number, entry in sorted(entries.items()))
-    limits = () if delegates else (
-        "The records have no delegate: they state no placement, which is not the same as a placement on the CPU.",
+    limits = (
+        ()
+        if delegates
+        else ("The records have no delegate: they state no placement, which is not a placement on the CPU.",)
     )
     return Plan(file.path, FORM, "Core AI", (PlannedFunction("", operations),), limits=limits)
 
@@ -110,11 +114,13 @@ class _Metadata:
 
     def find_text(self, key: str) -> str:
         """Return the first text with a key, or an empty one."""
-        texts = (_read_value(entry.get("value"), "string") for entry in self._entries if entry.get("key") == key)
+        texts = (
+            _read_value(entry.get("value"), "string") for entry in self._entries if entry.get("key") == key
+        )
         return next((text for text in texts if isinstance(text, str)), "")
 
     def iter_numbers(self) -> Iterator[int]:
-        """Yield the numbers of the program's operations that this one is made from; fused ones have several."""
+        """Yield the numbers of the program's operations that this one is; a fused one is several."""
         for entry in self._entries:
             if entry.get("key") == "op_id":
                 pair = read_object(_read_value(entry.get("value"), "dictionary"))

@@ -1,7 +1,7 @@
-"""Core AI's compute plan as JSON: ``ComputePlan.to_dict`` of ``coreai_torch.debugging`` (coreai-torch 0.4.3, BSD-3).
+"""Core AI's compute plan as JSON: ``ComputePlan.to_dict`` of coreai-torch 0.4.3 (``debugging``, BSD-3).
 
-Each entry is an operation by its number, with devices, a residency (``PLACED``, ``NO DEVICE``) and the messages of
-the Neural Engine's validation. Names are there where the program was passed to ``to_dict``.
+Each entry is an operation by its number, with devices, a residency (``PLACED``, ``NO DEVICE``) and the
+messages of the Neural Engine's validation. Names are there where the program was passed to ``to_dict``.
 """
 
 from __future__ import annotations
@@ -33,14 +33,16 @@ def read(file: PlanFile) -> Plan:
     limits = []
     several = sum(1 for operation in operations if "," in operation.device)
     if several:
-        limits.append(f"The plan has several devices for {plural(several, 'operation')}; no engine is taken for them.")
+        limits.append(
+            f"The plan has several devices for {plural(several, 'operation')}; no engine is taken for them."
+        )
     without = document.get("operations_without_entry")
     kinds = [names.get(str(number), "") for number in without] if isinstance(without, list) else []
     count = sum(1 for kind in kinds if kind != _CONTAINER and not is_constant_kind(kind))
     if count:
         limits.append(
-            f"The plan has no entry for {plural(count, 'further operation')} of the program: those for layout, and"
-            " those that are fused into another, have none."
+            f"The plan has no entry for {plural(count, 'further operation')} of the program: those for"
+            " layout, and those that are fused into another, have none."
         )
     return Plan(file.path, FORM, "Core AI", (PlannedFunction("", tuple(operations)),), limits=tuple(limits))
 

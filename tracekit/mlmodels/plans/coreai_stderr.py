@@ -1,9 +1,10 @@
-"""The specialization's standard error of Core AI (and of Core ML's E5): refusals and failures among megabytes of warnings.
+"""Standard error of a specialization (Core AI, Core ML's E5): refusals among megabytes of warnings.
 
-The messages are printed once, at the first specialization; later ones take the result from the cache in silence.
-Lines are read in pieces, because a warning can hold a whole program. Shapes of messages: apple/coreai-models issues
-#138 and #205, MLIR's printed locations (https://mlir.llvm.org/docs/Dialects/Builtin/#location-attributes); **no whole
-output was at hand**, so a message is taken wherever it stands, with the first source line that its line has.
+The messages are printed once, at the first specialization; later ones take the result from the cache in
+silence. Lines are read in pieces, because a warning can hold a whole program. Shapes of messages:
+apple/coreai-models issues #138 and #205, MLIR's printed locations
+(https://mlir.llvm.org/docs/Dialects/Builtin/#location-attributes); **no whole output was at hand**, so a
+message is taken wherever it stands, with the first source line that its line has.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ _REFUSAL = re.compile(
     rb'"ane_validation_message"\("(?P<message>(?:[^"\\\n]|\\.){1,2000})"'
     rb'|(?<!\(\) )failed: (?P<reason>[^\n"<>]{0,300}?\bANE\b[^\n"<>]{0,300})'
 )
-_SOURCE = re.compile(rb'"(?P<quoted>[^"\n]{1,500})":(?P<quoted_line>\d{1,7})(?::\d|\b)|^(?P<plain>[^\s:"]{1,500}\.\w{1,6}):(?P<plain_line>\d{1,7}):\d')
+_SOURCE = re.compile(
+    rb'"(?P<quoted>[^"\n]{1,500})":(?P<quoted_line>\d{1,7})(?::\d|\b)|^(?P<plain>[^\s:"]{1,500}\.\w{1,6}):(?P<plain_line>\d{1,7}):\d'
+)
 _PSEUDO_FILE = b"op_id"
 """The file of a location that only holds the number of an operation."""
 _NAME = re.compile(rb'string<"(?P<name>[A-Za-z_]\w{0,200})"')
@@ -82,7 +85,10 @@ def read(file: PlanFile) -> Plan:
         chip=messages.chip,
         os_build=os_build,
         model=model,
-        messages=tuple(PlanMessage(text, "ane", count) for text, count in messages.failures.items()),
+        messages=tuple(
+            PlanMessage(text, "ane" if "ANE" in text else "", count)
+            for text, count in messages.failures.items()
+        ),
         limits=tuple(_list_limits(messages)),
     )
 

@@ -1,4 +1,4 @@
-"""The words that plans have for engines → ``Engine``. A word that is not listed stays a word: no guess is made."""
+"""The words that plans have for engines → ``Engine``; a word that is not listed is not guessed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from tracekit.model.vocabulary import Engine
 
 _ENGINES = {
     # MLComputePlan's devices, as Core ML, coremltools and tools on top of them spell them:
-    # https://developer.apple.com/documentation/coreml/mlcomputedevice, coremltools 9.0 models/compute_device.py.
+    # https://developer.apple.com/documentation/coreml/mlcomputedevice,
+    # coremltools 9.0 models/compute_device.py.
     "cpu": Engine.CPU,
     "gpu": Engine.GPU,
     "ane": Engine.ANE,
@@ -17,9 +18,9 @@ _ENGINES = {
     "mlcpucomputedevice": Engine.CPU,
     "mlgpucomputedevice": Engine.GPU,
     "mlneuralenginecomputedevice": Engine.ANE,
-    # Backends of analytics.mil. On an M4 with macOS 27, MLComputePlan prefers the CPU exactly where one of the
-    # first two is selected: github.com/751K/Apple-Neural-Engine-Microarchitecture-Study-M6. The third has the CPU
-    # in its name; "jit_call" has not, and is not listed.
+    # Backends of analytics.mil. On an M4 with macOS 27, MLComputePlan prefers the CPU exactly where one of
+    # the first two is selected: github.com/751K/Apple-Neural-Engine-Microarchitecture-Study-M6. The third
+    # has the CPU in its name; "jit_call" has not, and is not listed.
     "bnns": Engine.CPU,
     "classiccpu": Engine.CPU,
     "e5minimalcpu": Engine.CPU,

@@ -1,8 +1,9 @@
 """Lines of Espresso's log: operators that the Neural Engine's compiler refused, and estimates of costs.
 
-``log stream --predicate 'subsystem == "com.apple.espresso"' --info --debug`` prints them while a model is compiled:
-``Unsupported op <number> (<kind>): <reason>``, and ``[CostModelFeature],<name>,…,<kind>,gFlopCnt,…,Runtime,<ms>,…``.
-The forms are those that github.com/Anemll/anemll-profile reads.
+``log stream --predicate 'subsystem == "com.apple.espresso"' --info --debug`` prints them while a model is
+compiled: ``Unsupported op <number> (<kind>): <reason>``, and
+``[CostModelFeature],<name>,…,<kind>,gFlopCnt,…,Runtime,<ms>,…``. The forms are those that
+github.com/Anemll/anemll-profile reads.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from tracekit.text import plural
 
 FORM = "Espresso log"
 
-_REFUSAL = re.compile(rb"Unsupported op (?P<number>\d{1,9}|<private>) \((?P<kind>[^()\n]{1,200})\): (?P<reason>[^\n]{1,2000})")
+_REFUSAL = re.compile(
+    rb"Unsupported op (?P<number>\d{1,9}|<private>) \((?P<kind>[^()\n]{1,200})\): (?P<reason>[^\n]{1,2000})"
+)
 _COST = re.compile(rb"\[CostModelFeature\],([^\n]{1,8000})")
 _FIRST_FEATURE = "gFlopCnt"
 
@@ -49,15 +52,16 @@ def read(file: PlanFile) -> Plan:
         )
         for (number, kind, reason), count in refused.items()
     ]
-    limits = ["The log names operators that were refused; it does not list those that were not, nor where any will run."]
+    limits = ["The log names operators that were refused; it does not list others, nor where any will run."]
     if costs and refused:
         limits.append(
-            f"Its estimates for {plural(len(costs), 'operation')} are by name and its refusals by number: they are"
-            " not joined, and the estimates are left out."
+            f"Its estimates for {plural(len(costs), 'operation')} are by name and its refusals by number:"
+            " they are not joined, and the estimates are left out."
         )
     elif costs:
         operations = [
-            PlannedOperation(kind, name, estimated_ms={} if ms is None else {"": ms}) for (name, kind), ms in costs.items()
+            PlannedOperation(kind, name, estimated_ms={} if ms is None else {"": ms})
+            for (name, kind), ms in costs.items()
         ]
         limits = ["The log has estimates of costs; it does not state where any operation will run."]
     if b"<private>" in file.head:

@@ -51,7 +51,9 @@ KINDS: tuple[PlanKind, ...] = (
         tool_json.PROFILER, "a plan of CoreMLProfiler", tool_json.recognises_profiler, tool_json.read_profiler
     ),
     PlanKind(tool_json.CLI, "a plan of coreml-cli", tool_json.recognises_cli, tool_json.read_cli),
-    PlanKind(tool_json.COSTPLAN, "a plan of ane-costplan", tool_json.recognises_costplan, tool_json.read_costplan),
+    PlanKind(
+        tool_json.COSTPLAN, "a plan of ane-costplan", tool_json.recognises_costplan, tool_json.read_costplan
+    ),
     PlanKind(manifest.FORM, "the manifest of a specialized model", manifest.recognises, manifest.read),
     PlanKind(
         segmentation_dump.TABLE,
@@ -85,7 +87,21 @@ PLANS = (
 """What is read, for messages and help."""
 
 _ADVICE = f"A plan is one of: {PLANS}."
+_OTHERS = {
+    (".mlmodel", ".mlpackage", ".mlmodelc", ".aimodel"): (
+        "is a model and no plan",
+        "See its operations with tracekit model; tracekit plan --write-program writes a program that makes"
+        " its plan on a Mac.",
+    ),
+    (".trace", ".trace.zip", ".tracekit.zip"): ("is a recording and no plan", "Show it: tracekit analyze."),
+}
+"""By the ends of names: what such a file or folder is if it is no plan, and what shows it."""
+_FOLDER = "a folder with what a runtime compiled or specialized"
 _NAMED = 5
+
+
+class _NoPlanError(Exception):
+    """A file or folder of no kind that is read."""
 
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:
@@ -95,6 +111,11 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
         return _read_folder(path) if path.is_dir() else _read_file(path)
     except DamagedModelError as error:
         raise InputError(str(path), f"{error}.", _ADVICE) from error
+    except _NoPlanError as error:
+        problem, advice = next(
+            (words for ends, words in _OTHERS.items() if path.name.endswith(ends)), (str(error), _ADVICE)
+        )
+        raise InputError(str(path), f"{problem}.", advice) from error
     except OSError as error:
         raise InputError(str(path), f"cannot be read: {error.strerror or error}.") from error
     except RecursionError as error:
@@ -105,8 +126,7 @@ def describe_plan(path: Path) -> str:
     """Return what a file or folder is if it is a plan, in words for a sentence; else an empty text."""
     try:
         if path.is_dir():
-            files, bundles = _find_plans(path)
-            return ("a folder with a plan of Core AI" if bundles else "a folder with a plan of Core ML") * bool(files or bundles)
+            return _FOLDER if any(_find_plans(path)) else ""
         kind = identify_plan(PlanFile(path))
     except (DamagedModelError, OSError):
         return ""
@@ -124,7 +144,7 @@ def _read_file(path: Path) -> Plan:
     file = PlanFile(path)
     kind = identify_plan(file)
     if kind is None:
-        raise DamagedModelError("is no plan of a kind that tracekit reads")
+        raise _NoPlanError("is no plan of a kind that tracekit reads")
     return kind.read(file)
 
 
@@ -140,7 +160,7 @@ def _read_folder(folder: Path) -> Plan:
     if bundles:
         root = next(iter(bundles))
         return coreai_bundle.read(root, bundles[root])
-    raise DamagedModelError(
+    raise _NoPlanError(
         "is a folder without a plan: no analytics.mil, and no package that Core AI specialized"
     )
 

@@ -1,8 +1,9 @@
-"""``manifest.plist`` of a package that Core AI specialized (``*.mpsgraphpackage``): what was asked for, and the chip.
+"""``manifest.plist`` of a package that Core AI specialized: what was asked for, and the chip.
 
-The form is not published; github.com/4rg0naut/silicon-ledger-public describes it (EXP-026, ``coreai_cache_format.md``):
-the descriptor of the compilation is JSON within keys and values, its ``deviceDescriptor`` ends with the chip, and
-``Binary File Resources`` names what the Neural Engine's compiler made.
+The form is not published; github.com/4rg0naut/silicon-ledger-public describes it (EXP-026,
+``coreai_cache_format.md``): the descriptor of the compilation is JSON within keys and values, its
+``deviceDescriptor`` ends with the chip, and ``Binary File Resources`` names what the Neural Engine's
+compiler made.
 """
 
 from __future__ import annotations
@@ -33,8 +34,10 @@ _PREFERRED = {2: "the Neural Engine"}
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a manifest states: the chip, the entry functions, the setting in words, and whether the package has
-    binaries for the Neural Engine; None where it does not state that."""
+    """The chip, the entry functions, the setting in words, and whether the Neural Engine has binaries.
+
+    ``has_ane_binaries`` is None where the manifest does not state it.
+    """
 
     chip: str = ""
     functions: tuple[str, ...] = ()
@@ -67,8 +70,8 @@ def list_limits(manifest: Manifest) -> Iterator[str]:
     """Yield what a manifest on its own does not show."""
     if manifest.has_ane_binaries is False:
         yield (
-            "The manifest lists no binary for the Neural Engine; what runs on the GPU and on the CPU is in the other"
-            " files of the package."
+            "The manifest lists no binary for the Neural Engine; what runs on the GPU and on the CPU is in"
+            " the other files of the package."
         )
     else:
         yield "A manifest names no regions: name the folder that it is in, whose other files do."
@@ -84,7 +87,9 @@ def read_manifest(path: Path) -> Manifest:
     return Manifest(
         chip=next((chip for descriptor in descriptors if (chip := _find_chip(descriptor))), ""),
         functions=tuple(filter(None, names)),
-        compute_units=next((text for descriptor in descriptors if (text := _describe_setting(descriptor))), ""),
+        compute_units=next(
+            (text for descriptor in descriptors if (text := _describe_setting(descriptor))), ""
+        ),
         has_ane_binaries=bool(binaries) if isinstance(binaries, dict) else None,
     )
 
@@ -97,7 +102,16 @@ def _load(path: Path) -> dict[str, Any]:
         # From memory: a length in a binary list is then compared with the bytes that are there.
         loaded = plistlib.loads(path.read_bytes())
     except (
-        *(ValueError, OverflowError, IndexError, KeyError, TypeError, AttributeError, RecursionError, MemoryError),
+        *(
+            ValueError,
+            OverflowError,
+            IndexError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+            MemoryError,
+        ),
         *(struct.error, ExpatError),
     ) as error:
         raise DamagedModelError(f"holds {path.name}, which is no property list that can be read") from error

@@ -1,4 +1,4 @@
-"""Facts that the path of a plan within a runtime's cache states: chip, build of the system, hash of the model."""
+"""Facts in the path of a plan within a runtime's cache: chip, build of the system, hash of the model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def find_core_ml_place(path: PurePath) -> tuple[str, str]:
 
 
 def find_core_ai_place(path: PurePath) -> tuple[str, str]:
-    """Return the build and the model's hash: ``coreai-cache/<build>/<process>/<hash>/<hash of the options>/…``.
+    """Return the build and the model's hash: ``coreai-cache/<build>/<process>/<hash>/<hash of options>/…``.
 
     The Python package has another order, ``coreai-cache/<version of Python>/<hash>/…``. Source of both:
     github.com/4rg0naut/silicon-ledger-public, EXP-026.

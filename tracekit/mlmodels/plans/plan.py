@@ -86,10 +86,10 @@ class Plan:
 
     ``form`` names the kind of file (``analytics.mil``). ``chip`` is the compiler's word for the target
     (``H16G``, ``h17c``), ``os_build`` the build of the system, ``compute_units`` the setting that was asked
-    for, ``model`` the name or hash of the model; each is empty where the file does not state it. ``messages``
-    are those about the whole plan. ``ane_regions`` is the number of regions for the Neural Engine where a plan
-    of regions shows it, 0 included; None where it does not. ``limits`` are sentences about what the file does
-    not show.
+    for, ``model`` the name or hash of the model, ``model_sha256`` the hash of its ``model.mil`` (or
+    ``coremldata.bin``); each is empty where the file does not state it. ``messages`` are those about the
+    whole plan. ``ane_regions`` is the number of regions for the Neural Engine where a plan of regions shows
+    it, 0 included; None where it does not. ``limits`` are sentences about what the file does not show.
     """
 
     path: Path
@@ -100,6 +100,7 @@ class Plan:
     os_build: str = ""
     compute_units: str = ""
     model: str = ""
+    model_sha256: str = ""
     messages: tuple[PlanMessage, ...] = ()
     ane_regions: int | None = None
     limits: tuple[str, ...] = ()

@@ -38,6 +38,7 @@ def read(file: PlanFile) -> Plan:
         os_build=read_text(document.get("os_build")),
         compute_units=read_text(document.get("compute_units")),
         model=read_text(document.get("model")),
+        model_sha256=read_text(document.get("model_sha256")),
     )
 
 

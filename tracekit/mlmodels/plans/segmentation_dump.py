@@ -1,7 +1,7 @@
 """What Core ML's segmentation analytics hold, as github.com/freedomtan/coreml_modelc_profling prints them.
 
-Two forms of the same: lines of ``NSLog`` with a dictionary for each operation, in no order, and a table. A third
-form, one line for each operation, comes from ``MLComputePlan``.
+Two forms of the same: lines of ``NSLog`` with a dictionary for each operation, in no order, and a table. A
+third form, one line for each operation, comes from ``MLComputePlan``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def read_log(file: PlanFile) -> Plan:
         raise DamagedModelError("holds no operation that is whole")
     chip, os_build = find_core_ml_place(place)
     functions = (
-        PlannedFunction(name, add_cost_shares([operation for _, operation in sorted(entries, key=_get_index)]))
+        PlannedFunction(
+            name, add_cost_shares([operation for _, operation in sorted(entries, key=_get_index)])
+        )
         for name, entries in by_function.items()
     )
     return Plan(file.path, LOG, "Core ML", tuple(functions), chip=chip, os_build=os_build)
@@ -125,28 +127,34 @@ def read_table(file: PlanFile) -> Plan:
     rows = csv.reader(file.read_text().splitlines(), skipinitialspace=True)
     try:
         header = [name.strip() for name in next(rows)]
-        operations = [_read_row(header, row) for row in rows if row]
+        entries = [_read_row(header, row) for row in rows if row]
     except csv.Error as error:
         raise DamagedModelError(f"is no table: {error}") from error
-    if len(operations) > MAX_OPERATIONS:
+    if len(entries) > MAX_OPERATIONS:
         raise DamagedModelError(f"holds more than {MAX_OPERATIONS:,} operations")
+    slots = [name.removeprefix("backend_") for name in header if name.startswith("backend_")]
+    # A backend that does not support an operation has no name in its slot: other rows have it.
+    names = {
+        slot: next((row[f"backend_{slot}"] for row in entries if row[f"backend_{slot}"]), "")
+        for slot in slots
+    }
+    operations = [_build_row(entry, names) for entry in entries]
     return Plan(file.path, TABLE, "Core ML", (PlannedFunction("main", add_cost_shares(operations)),))
 
 
-def _read_row(header: Sequence[str], row: Sequence[str]) -> PlannedOperation:
+def _read_row(header: Sequence[str], row: Sequence[str]) -> dict[str, str]:
     if len(row) != len(header):
         raise DamagedModelError(f"has a row of {len(row)} fields where {len(header)} belong")
-    fields = {name: value.strip() for name, value in zip(header, row, strict=True)}
-    slots = [name.removeprefix("backend_") for name in header if name.startswith("backend_")]
-    backends = {slot: fields[f"backend_{slot}"] for slot in slots}
-    # A backend that is not supported has no name in its slot; the first slot is that of the Neural Engine.
-    names = {slot: name or ("ane" if slot == "0" else "") for slot, name in backends.items()}
+    return {name: value.strip() for name, value in zip(header, row, strict=True)}
+
+
+def _build_row(row: Mapping[str, str], names: Mapping[str, str]) -> PlannedOperation:
     return _build_operation(
-        kind=fields["OpType"],
-        device=fields["SelectedBackend"].strip('"'),
-        backends=list(filter(None, backends.values())),
-        estimates={names[slot]: fields.get(f"est_time_{slot}", "") for slot in slots},
-        messages={names[slot]: fields.get(f"invalid_{slot}", "") for slot in slots},
+        kind=row.get("OpType", ""),
+        device=row.get("SelectedBackend", "").strip('"'),
+        backends=[row[f"backend_{slot}"] for slot in names],
+        estimates={name: row.get(f"est_time_{slot}", "") for slot, name in names.items()},
+        messages={name: row.get(f"invalid_{slot}", "") for slot, name in names.items()},
     )
 
 
@@ -164,7 +172,9 @@ def _build_operation(
         engine=find_engine(device),
         device=device,
         supported=find_engines(backends),
-        estimated_ms={word: cost for word, text in estimates.items() if (cost := _read_number(text)) is not None},
+        estimated_ms={
+            word: cost for word, text in estimates.items() if (cost := _read_number(text)) is not None
+        },
         messages=tuple(PlanMessage(text, word) for word, text in messages.items() if text),
         outputs=outputs,
         is_constant=is_constant_kind(kind),
@@ -180,7 +190,9 @@ def _read_number(text: str) -> float | None:
 
 # The lines --------------------------------------------------------------------------------------------------
 
-_LINE = re.compile(r"operation (?P<kind>\S{1,200}), device <(?P<device>\w{1,80}): 0x[0-9a-f]+>, cost (?P<cost>[\d.]{1,20})%")
+_LINE = re.compile(
+    r"operation (?P<kind>\S{1,200}), device <(?P<device>\w{1,80}): 0x[0-9a-f]+>, cost (?P<cost>[\d.]{1,20})%"
+)
 
 
 def recognises_lines(file: PlanFile) -> bool:

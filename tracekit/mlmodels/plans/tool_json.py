@@ -1,4 +1,4 @@
-"""Plans as JSON of known tools on top of ``MLComputePlan``: coremltools, CoreMLProfiler, coreml-cli, ane-costplan."""
+"""JSON of tools on top of ``MLComputePlan``: coremltools, CoreMLProfiler, coreml-cli, ane-costplan."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from tracekit.mlmodels.plans.values import iter_objects, read_object, read_text,
 from tracekit.mlmodels.program import is_constant_kind
 from tracekit.mlmodels.wire import DamagedModelError
 
-COREMLTOOLS, PROFILER, CLI, COSTPLAN = "coremltools JSON", "CoreMLProfiler JSON", "coreml-cli JSON", "ane-costplan JSON"
+COREMLTOOLS, PROFILER, CLI, COSTPLAN = (
+    "coremltools JSON",
+    "CoreMLProfiler JSON",
+    "coreml-cli JSON",
+    "ane-costplan JSON",
+)
 _MAX_DEPTH = 64
 
 # coremltools ------------------------------------------------------------------------------------------------
@@ -46,7 +51,7 @@ def read_coremltools(file: PlanFile) -> Plan:
             )
         )
     limits = (
-        "The form names operations by their first output; it has no kinds, and the order is that of the file.",
+        "The form names operations by their first output, without kinds; the order is that of the file.",
     )
     return _build_plan(file, COREMLTOOLS, functions, limits=limits)
 
@@ -68,12 +73,14 @@ def _find_names(path: object) -> tuple[str, str]:
 
 
 def recognises_profiler(file: PlanFile) -> bool:
-    """Return True for either file of CoreMLProfiler: ``compute_plan.json``, and the table of its operations."""
+    """Return True for CoreMLProfiler's ``compute_plan.json``, and for its table of operations."""
     document = file.document
     entry = next(_iter_first(document), {})
     if not entry:
         blocks = (read_object(content).get("block") for content in read_object(document).values())
-        entry = next((item for block in blocks for item in _iter_first(read_object(block).get("operations"))), {})
+        entry = next(
+            (item for block in blocks for item in _iter_first(read_object(block).get("operations"))), {}
+        )
     return "operatorName" in entry and "preferred_device" in entry
 
 
@@ -126,7 +133,7 @@ def recognises_cli(file: PlanFile) -> bool:
 
 
 def read_cli(file: PlanFile) -> Plan:
-    """Read the one setting of the one model. Raises ``DamagedModelError`` where there are more, or no operations."""
+    """Read the operations of one model with one setting. Raises ``DamagedModelError`` for any other file."""
     document = read_object(file.document)
     results = [
         (read_text(model.get("model_name")), result)
@@ -137,7 +144,9 @@ def read_cli(file: PlanFile) -> Plan:
     if not planned:
         raise DamagedModelError("holds no operations; write it with --ops --json, not with --fallback")
     if len(planned) > 1:
-        raise DamagedModelError(f"holds {len(planned)} plans; write one model with one setting: --units … --ops --json")
+        raise DamagedModelError(
+            f"holds {len(planned)} plans; write one model with one setting: --units … --ops --json"
+        )
     model, result = planned[0]
     operations = [_read_cli_operation(entry) for entry in iter_objects(result["operations"])]
     return _build_plan(

@@ -1,4 +1,4 @@
-"""Values of JSON that a file may have in another type than expected: each is taken as its type, or as nothing."""
+"""Values of JSON that may be of another type than expected: each is taken as its type, or as nothing."""
 
 from __future__ import annotations
 
