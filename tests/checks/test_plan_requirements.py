@@ -58,8 +58,8 @@ def check(subject: Plan | str, text: str) -> CheckResult:
         ("ANE regions >= 1", PlanCondition(PlanMetric("regions", ANE), ">=", 1)),
         ("ane segments<=2 in main", PlanCondition(PlanMetric("segments", ANE), "<=", 2, "main")),
         ("segments in 'a b' == 1", PlanCondition(PlanMetric("segments"), "==", 1, "a b")),
-        ("hand-offs <= 2", PlanCondition(PlanMetric("hand-offs"), "<=", 2)),
-        ("transitions <= 2", PlanCondition(PlanMetric("hand-offs"), "<=", 2)),
+        ("hand-offs <= 2", PlanCondition(PlanMetric("transitions"), "<=", 2)),
+        ("transitions <= 2", PlanCondition(PlanMetric("transitions"), "<=", 2)),
         ("ops off ANE <= 3", PlanCondition(PlanMetric("ops", ANE, "off"), "<=", 3)),
         ("ops on GPU == 0", PlanCondition(PlanMetric("ops", GPU, "on"), "==", 0)),
         ("ops on ANE >= 95%", PlanCondition(PlanMetric("ops", ANE, "on", is_share=True), ">=", 0.95)),
@@ -122,9 +122,9 @@ def test_a_mistake_is_pointed_at(text: str, message: str, column: int) -> None:
         ("AGA", "segments <= 2", "failed"),
         ("A?A", "segments <= 3", "passed"),
         ("A?A", "segments <= 2", "not measurable"),
-        ("AAGA", "hand-offs <= 1", "failed"),
-        ("AAGA", "hand-offs <= 2", "passed"),
-        ("AA?A", "hand-offs == 0", "not measurable"),
+        ("AAGA", "transitions <= 1", "failed"),
+        ("AAGA", "transitions <= 2", "passed"),
+        ("AA?A", "transitions == 0", "not measurable"),
         # Operations: the three cases of the bound.
         ("AAAGC??", "ops off ANE <= 1", "failed"),
         ("AAAGC??", "ops off ANE <= 3", "not measurable"),
@@ -200,7 +200,7 @@ def test_each_function_must_meet_a_requirement() -> None:
     assert result.outcome == "failed"
     assert reason(result) == (
         "ops off ANE is 3 (anticipated, 4 operations of decode); the furthest from the requirement of 3"
-        " functions: op1 (gather, GPU), op2 (ios17.conv, GPU), op3 (gather, GPU)"
+        " functions: gather op1 (GPU), ios17.conv op2 (GPU), gather op3 (GPU)"
     )
     assert check(checked, "ops off ANE == 0 in prefill").outcome == "passed"
     assert check(checked, "ops off ANE == 0 in 'pre*'").outcome == "passed"
@@ -219,7 +219,7 @@ def test_a_plan_that_lists_some_operations_only_passes_no_upper_limit() -> None:
     partial = plan(function("?", is_partial=True), limits=("The text names what was refused.",))
     result = check(partial, "ops off ANE <= 3")
     assert result.outcome == "not measurable"
-    assert reason(result).endswith("op0 (ios17.conv, no engine stated). The text names what was refused.")
+    assert reason(result).endswith("ios17.conv op0 (no engine stated). The text names what was refused.")
     listed = plan(function("AAG", is_partial=True))
     assert check(listed, "ops off ANE <= 0").outcome == "failed"
     assert check(listed, "ANE regions >= 1").outcome == "passed"
@@ -255,7 +255,7 @@ def regions(*engines: Engine, ane_regions: int | None) -> Plan:
         (regions(ANE, GPU, ane_regions=1), "forbid GPU", "failed"),
         (regions(ANE, ane_regions=1), "forbid GPU", "not measurable"),
         (regions(GPU, ane_regions=0), "forbid ANE", "passed"),
-        (regions(ANE, GPU, ane_regions=1), "hand-offs <= 9", "not measurable"),
+        (regions(ANE, GPU, ane_regions=1), "transitions <= 9", "not measurable"),
         (regions(ANE, GPU, ane_regions=1), "ops off ANE <= 99", "not measurable"),
         (regions(ANE, GPU, ane_regions=1), "op a on ANE", "not measurable"),
         (plan(), "ANE regions >= 0", "not measurable"),
@@ -284,24 +284,24 @@ def test_the_reason_quotes_the_plan_about_the_engine() -> None:
     )
     checked = plan(PlannedFunction("main", (operation,)))
     assert reason(check(checked, "ops off ANE == 0")) == (
-        "ops off ANE is 1 (anticipated, 1 operation of main): gather_12 (ios17.gather, CPU, model.py:290);"
-        " the plan states about gather_12 'indices are not constant'"
+        "ops off ANE is 1 (anticipated, 1 operation of main): ios17.gather gather_12 (CPU, model.py:290);"
+        " the plan states about ios17.gather gather_12 'indices are not constant'"
     )
     assert reason(check(checked, "op gather_12 on ANE")).startswith(
-        "0 of 1 operation of main is anticipated on ANE: gather_12"
+        "0 of 1 operation of main is anticipated on ANE: ios17.gather gather_12"
     )
 
 
 def test_an_upper_limit_names_the_operations_that_it_counts() -> None:
     assert reason(check("AGA", "ops on GPU == 0")) == (
-        "ops on GPU is 1 (anticipated, 3 operations of main): op1 (gather, GPU)"
+        "ops on GPU is 1 (anticipated, 3 operations of main): gather op1 (GPU)"
     )
 
 
 # Bounds hold for every completion ---------------------------------------------------------------------------
 
 REQUIREMENTS = [
-    *("{e} regions {o} {n}", "segments {o} {n}", "hand-offs {o} {n}", "ops on {e} {o} {n}"),
+    *("{e} regions {o} {n}", "segments {o} {n}", "transitions {o} {n}", "ops on {e} {o} {n}"),
     *("ops off {e} {o} {n}", "ops on {e} {o} {p}%", "cost on {e} {o} {p}%", "cost off {e} {o} {p}%"),
     *("op op1 on {e}", "kind conv on {e}", "kind gather on {e}"),
 ]

@@ -60,37 +60,37 @@ def test_the_text_names_what_is_not_met() -> None:
     assert result.stdout == (
         "plan model.plan.json: Of 3 requirements, 1 failed and 1 not measurable; 1 passed.\n\n"
         "FAILED          require ops off ANE <= 0\n"
-        "                  ops off ANE is from 1 to 2 (anticipated, 4 operations of main): gather_12\n"
-        "                    (ios17.gather, CPU)\n"
+        "                  ops off ANE is from 1 to 2 (anticipated, 4 operations of main): ios17.gather\n"
+        "                    gather_12 (CPU)\n"
         "not measurable  require ops off ANE <= 1\n"
-        "                  ops off ANE is from 1 to 2 (anticipated, 4 operations of main): cast\\x1b[2J::error::\n"
-        "                    (ios17.cast, no engine stated)\n"
+        "                  ops off ANE is from 1 to 2 (anticipated, 4 operations of main): ios17.cast\n"
+        "                    cast\\x1b[2J::error:: (no engine stated)\n"
         "passed          require ops >= 4\n"
         "                  ops is 4 (anticipated, 4 operations of main)\n"
     )
 
 
 def test_junit_has_failures_and_errors() -> None:
-    result = run("--require", "ops off ANE <= 0", "--require", "hand-offs <= 2", "--junit", "plan.xml")
+    result = run("--require", "ops off ANE <= 0", "--require", "transitions <= 2", "--junit", "plan.xml")
     assert result.exit_code == 1
     suites = ET.parse("plan.xml").getroot()
     assert (suites.get("tests"), suites.get("failures"), suites.get("errors")) == ("2", "1", "1")
     assert [case.get("name") for case in suites.iter("testcase")] == [
         "require ops off ANE <= 0",
-        "require hand-offs <= 2",
+        "require transitions <= 2",
     ]
     (error,) = suites.iter("error")
     assert error.get("type") == "not-measurable"
-    assert (error.get("message") or "").startswith("hand-offs is from 2 to 3 (anticipated, 4 operations")
+    assert (error.get("message") or "").startswith("transitions is from 2 to 3 (anticipated, 4 operations")
 
 
 def test_annotations_are_escaped() -> None:
-    result = run("--require", "ops on ANE >= 90%", "--require", "hand-offs <= 2", "--format", "github")
+    result = run("--require", "ops on ANE >= 90%", "--require", "transitions <= 2", "--format", "github")
     lines = result.stdout.splitlines()
     assert lines[0].startswith(
         "::error title=require ops on ANE >= 90%25::ops on ANE is from 50.0 %25 to 75.0 %25"
     )
-    assert lines[1].startswith("::warning title=require hand-offs <= 2::hand-offs is from 2 to 3")
+    assert lines[1].startswith("::warning title=require transitions <= 2::transitions is from 2 to 3")
     assert lines[2] == (
         "::notice title=tracekit check::plan model.plan.json: Of 2 requirements, 1 failed and 1 not"
         " measurable; 0 passed."

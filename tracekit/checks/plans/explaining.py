@@ -42,7 +42,7 @@ def _list_breaking(
     """
     if metric.quantity == "ops without engine":
         return [operation for operation in operations if operation.engine is None]
-    if metric.quantity in ("segments", "regions", "hand-offs"):
+    if metric.quantity in ("segments", "regions", "transitions"):
         changes = [new for old, new in pairwise(operations) if old.engine is not new.engine]
         if metric.engine is None:
             return changes

@@ -17,7 +17,7 @@ from tracekit.checks.tokenizer import Tokenizer
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import Engine
 
-_QUANTITIES = ("regions", "segments", "hand-offs", "ops", "cost", "failures", "op", "kind", *ENGINE_NAMES)
+_QUANTITIES = ("regions", "segments", "transitions", "ops", "cost", "failures", "op", "kind", *ENGINE_NAMES)
 _SIDES: tuple[Side, ...] = ("on", "off")
 
 
@@ -66,7 +66,7 @@ class _PlanParser(ExpressionParser):
             raise tokens.make_error("'failures' applies to the whole plan: remove 'in'.", start)
         return PlanCondition(metric, operator, value, scope)
 
-    # metric = [engine] ("regions" | "segments") | "hand-offs" | "ops" [side engine | "without" "engine"]
+    # metric = [engine] ("regions" | "segments") | "transitions" | "ops" [side engine | "without" "engine"]
     #        | "cost" side engine | "failures"
 
     def _parse_metric(self) -> PlanMetric:
@@ -79,8 +79,8 @@ class _PlanParser(ExpressionParser):
             return PlanMetric("regions", Engine(engine) if engine else None)
         if engine:
             raise self._make_unknown_error(f"metric of {engine}", ("regions", "segments"))
-        if tokens.take_if("hand-offs", "hand-overs", "transitions"):
-            return PlanMetric("hand-offs")
+        if tokens.take_if("transitions", "hand-offs", "hand-overs"):
+            return PlanMetric("transitions")
         if tokens.take_if("failures"):
             return PlanMetric("failures")
         if tokens.take_if("cost"):

@@ -9,7 +9,7 @@ from tracekit.checks.requirements import Kind, Operator
 from tracekit.model.vocabulary import Engine
 
 PlanQuantity: TypeAlias = Literal[
-    "regions", "segments", "hand-offs", "ops", "ops without engine", "cost", "failures"
+    "regions", "segments", "transitions", "ops", "ops without engine", "cost", "failures"
 ]
 Side: TypeAlias = Literal["", "on", "off"]
 

@@ -120,7 +120,7 @@ def _bound_count(operations: Sequence[PlannedOperation], metric: PlanMetric) -> 
     unstated = engines.count(None)
     if metric.quantity in ("regions", "segments"):
         return bound_segments(engines) if metric.engine is None else bound_runs(engines, metric.engine)
-    if metric.quantity == "hand-offs":
+    if metric.quantity == "transitions":
         low, high = bound_segments(engines)
         return max(low - 1, 0), max(high - 1, 0)
     if metric.quantity == "ops without engine":

@@ -9,6 +9,7 @@ from tracekit.mlmodels.plans.devices import find_engine
 from tracekit.model.vocabulary import Engine
 from tracekit.report.checks.values import describe_range
 from tracekit.report.document.blocks import make_sentence
+from tracekit.report.plans.words import name_operation
 from tracekit.text import clip, join_words, plural
 
 _MOST_OPERATIONS = 5
@@ -54,12 +55,9 @@ def _list_operations(operations: tuple[PlannedOperation, ...], rule: PlanConditi
 
 
 def _describe_operation(operation: PlannedOperation) -> str:
-    """Return ``gather_12 (gather, CPU)``: its name, or its first output where it has none."""
-    name = _name_operation(operation)
+    """Return ``gather gather_12 (CPU, model.py:290)``."""
     engine = operation.engine or (f"'{operation.device}'" if operation.device else "no engine stated")
-    kind = "" if operation.kind == name else operation.kind
-    facts = ", ".join(filter(None, (kind, engine, operation.source)))
-    return f"{name} ({facts})" if name else facts
+    return f"{name_operation(operation)} ({', '.join(filter(None, (engine, operation.source)))})"
 
 
 def _quote_messages(operations: tuple[PlannedOperation, ...], engine: Engine | None) -> str:
@@ -68,12 +66,8 @@ def _quote_messages(operations: tuple[PlannedOperation, ...], engine: Engine | N
     for operation in operations:
         for message in operation.messages:
             if engine is None or find_engine(message.device) in (engine, None):
-                quotes.setdefault(message.text, _name_operation(operation))
+                quotes.setdefault(message.text, name_operation(operation))
     texts = [
         f"about {name} '{clip(text, _MOST_CHARACTERS)}'" for text, name in list(quotes.items())[:_MOST_QUOTES]
     ]
     return f"; the plan states {join_words(texts)}" if texts else ""
-
-
-def _name_operation(operation: PlannedOperation) -> str:
-    return operation.name or next(iter(operation.outputs), operation.kind)

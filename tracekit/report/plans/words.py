@@ -1,0 +1,19 @@
+"""Words that the documents of plans share."""
+
+from __future__ import annotations
+
+from tracekit.mlmodels.plans import PlannedOperation
+from tracekit.model.vocabulary import Engine
+
+ENGINE_WORDS: dict[Engine | None, str] = {
+    Engine.ANE: "Neural Engine",
+    Engine.GPU: "GPU",
+    Engine.CPU: "CPU",
+    None: "not stated",
+}
+
+
+def name_operation(operation: PlannedOperation) -> str:
+    """Return an operation's name, or its first output, with its kind before it."""
+    name = operation.name or next(iter(operation.outputs), "")
+    return " ".join(dict.fromkeys(filter(None, (operation.kind, name)))) or "not named"
