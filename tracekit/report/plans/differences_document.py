@@ -1,0 +1,234 @@
+"""Two plans for people: what moved to another engine, what has no counterpart, segments and costs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from tracekit.mlmodels.plans import Plan, PlannedOperation
+from tracekit.mlmodels.plans.differences import (
+    EngineTotal,
+    FunctionDifferences,
+    OperationPair,
+    PlanDifferences,
+    total_engines,
+)
+from tracekit.mlmodels.plans.summary import count_operations, is_about_ane
+from tracekit.model.vocabulary import Engine
+from tracekit.report.document.blocks import (
+    Block,
+    Fact,
+    Facts,
+    Headline,
+    Item,
+    Items,
+    Section,
+    Table,
+    count_note,
+)
+from tracekit.report.plans.words import ENGINE_WORDS, name_operation
+from tracekit.text import UNAVAILABLE, format_percent, join_words, list_first, plural
+
+_MOST_ROWS = 40
+_MOST_NAMES = 8
+_SIDES = ("BASE", "NEW")
+
+
+def build_differences(differences: PlanDifferences) -> list[Section]:
+    """Return the sections of a comparison of two plans."""
+    sections = [Section("plans", "Plans", (Headline(_summarize(differences)), _list_facts(differences)))]
+    if totals := _tabulate_engines(differences):
+        sections.append(Section("engines", "Engines", (totals,)))
+    if not differences.are_different_models:
+        if moved := [pair for function in differences.functions for pair in function.moved]:
+            sections.append(Section("moved", "Moved", tuple(_tabulate_moved(moved))))
+        if unmatched := list(_list_unmatched(differences)):
+            sections.append(Section("unmatched", "Without a counterpart", (Items(tuple(unmatched)),)))
+    limits = Items(tuple(map(Item, _list_limits(differences))), is_of_limits=True)
+    return [*sections, Section("limits", "What the plans do not show", (limits,))]
+
+
+# The headline -----------------------------------------------------------------------------------------------
+
+
+def _summarize(differences: PlanDifferences) -> str:
+    if not differences.smaller:
+        return _summarize_regions(differences)
+    if differences.are_different_models:
+        matches = f"{differences.count_alike():,} of {plural(differences.smaller, 'operation')}"
+        return (
+            f"These are plans of different models, or of conversions with little in common: {matches} match."
+        )
+    return " ".join(_summarize_moves(differences))
+
+
+def _summarize_regions(differences: PlanDifferences) -> str:
+    counts = [
+        f"{'not shown' if plan.ane_regions is None else format(plan.ane_regions, ',')} in {side}"
+        for side, plan in zip(_SIDES, (differences.base, differences.new), strict=True)
+    ]
+    lists = "At least one of the plans lists no operations, so that none can be compared."
+    return f"{lists} Regions for the Neural Engine: {join_words(counts)}."
+
+
+def _summarize_moves(differences: PlanDifferences) -> Iterator[str]:
+    pairs = [pair for function in differences.functions for pair in function.pairs]
+    moves = Counter((pair.base.engine, pair.new.engine) for pair in pairs if pair.has_moved)
+    compared = sum(not pair.is_unstated for pair in pairs)
+    if moves:
+        directions = [
+            f"{count:,} from the {ENGINE_WORDS[old]} to the {ENGINE_WORDS[new]}"
+            for (old, new), count in moves.most_common()
+        ]
+        total = plural(compared, "operation")
+        yield f"{moves.total():,} of {total} in both plans moved: {join_words(directions)}."
+    elif compared:
+        yield f"None of the {plural(compared, 'operation')} in both plans moved."
+    if unstated := len(pairs) - compared:
+        yield f"For {unstated:,} more, a plan states no engine."
+    for side, only in zip(_SIDES, _count_only(differences), strict=True):
+        if only:
+            yield f"{plural(only, 'operation')} of {side} {'has' if only == 1 else 'have'} no counterpart."
+    if ambiguous := _count_ambiguous(differences):
+        base, new = ambiguous
+        yield f"{base:,} of BASE and {new:,} of NEW cannot be told apart, and are not compared."
+
+
+def _count_only(differences: PlanDifferences) -> tuple[int, int]:
+    functions = differences.functions
+    return sum(len(item.only_base) for item in functions), sum(len(item.only_new) for item in functions)
+
+
+def _count_ambiguous(differences: PlanDifferences) -> tuple[int, int] | None:
+    functions = differences.functions
+    counts = (
+        sum(len(item.ambiguous_base) for item in functions),
+        sum(len(item.ambiguous_new) for item in functions),
+    )
+    return counts if any(counts) else None
+
+
+# Facts and engines ------------------------------------------------------------------------------------------
+
+
+def _list_facts(differences: PlanDifferences) -> Facts:
+    plans = zip(_SIDES, (differences.base, differences.new), strict=True)
+    return Facts(tuple(Fact(side, _describe_plan(plan)) for side, plan in plans))
+
+
+def _describe_plan(plan: Plan) -> str:
+    """Return the file and its form, and what it states about the chip, the system and the setting."""
+    facts = [plan.form, plan.chip, plan.os_build, plan.compute_units, plan.model]
+    return f"{plan.path} ({', '.join(filter(None, facts))})"
+
+
+def _tabulate_engines(differences: PlanDifferences) -> Table | None:
+    totals = [
+        {total.engine: total for total in total_engines(plan)} for plan in (differences.base, differences.new)
+    ]
+    rows = [
+        (ENGINE_WORDS[engine], *_describe_totals(totals[0].get(engine), totals[1].get(engine)))
+        for engine in (Engine.ANE, Engine.GPU, Engine.CPU, None)
+        if any(engine in side for side in totals)
+    ]
+    if not rows:
+        return None
+    base, new = (count_operations(plan.functions) for plan in (differences.base, differences.new))
+    rows.append(
+        (
+            "together",
+            _describe_change(f"{base.operations:,}", f"{new.operations:,}"),
+            _describe_change(f"{base.segments:,}", f"{new.segments:,}"),
+            "",
+        )
+    )
+    header = ("engine", "operations", "segments", "cost")
+    return Table.from_rows(header, rows, numbers=set(header[1:]), caption="BASE → NEW")
+
+
+def _describe_totals(base: EngineTotal | None, new: EngineTotal | None) -> tuple[str, str, str]:
+    sides = (base, new)
+    costs = (
+        UNAVAILABLE if side is None or side.cost_share is None else format_percent(side.cost_share, 1)
+        for side in sides
+    )
+    return (
+        _describe_change(*(f"{side.operations:,}" if side else "0" for side in sides)),
+        _describe_change(*(f"{side.segments:,}" if side else "0" for side in sides)),
+        _describe_change(*costs),
+    )
+
+
+def _describe_change(base: str, new: str) -> str:
+    return base if base == new else f"{base} → {new}"
+
+
+# Operations -------------------------------------------------------------------------------------------------
+
+
+def _tabulate_moved(moved: Sequence[OperationPair]) -> Iterator[Block]:
+    rows = [
+        (
+            name_operation(pair.new),
+            ENGINE_WORDS[pair.base.engine],
+            ENGINE_WORDS[pair.new.engine],
+            _describe_cost(pair),
+            _explain_move(pair),
+        )
+        for pair in moved[:_MOST_ROWS]
+    ]
+    header = ("operation", "BASE", "NEW", "cost", "reason now")
+    kept = [index for index in range(len(header)) if any(row[index] for row in rows)]
+    columns = [tuple(row[index] for index in kept) for row in rows]
+    yield Table.from_rows([header[index] for index in kept], columns, is_wordy=any(row[4] for row in rows))
+    if len(moved) > _MOST_ROWS:
+        yield Items((Item(count_note(len(moved) - _MOST_ROWS)),))
+
+
+def _describe_cost(pair: OperationPair) -> str:
+    shares = (pair.base.cost_share, pair.new.cost_share)
+    if shares == (None, None):
+        return ""
+    texts = (UNAVAILABLE if share is None else format_percent(share, 1) for share in shares)
+    return _describe_change(*texts)
+
+
+def _explain_move(pair: OperationPair) -> str:
+    """Return what the new plan states about an operation off the Neural Engine, with its source line."""
+    if pair.new.engine is Engine.ANE:
+        return pair.new.source
+    texts = (message.text for message in pair.new.messages if is_about_ane(message.device))
+    quotes = " ".join(f"“{text}”" for text in dict.fromkeys(texts))
+    return " ".join(filter(None, (quotes or "no reason stated", pair.new.source and f"({pair.new.source})")))
+
+
+def _list_unmatched(differences: PlanDifferences) -> Iterator[Item]:
+    for side, functions in zip(_SIDES, (differences.only_base, differences.only_new), strict=True):
+        if functions:
+            words = [name or "without a name" for name in functions]
+            yield Item(f"Functions of {side} alone: {list_first(words, _MOST_NAMES)}")
+    several = len(differences.functions) > 1
+    for function in differences.functions:
+        where = f" in {function.new.name}" if several and function.new.name else ""
+        for words, operations in _list_kinds(function):
+            names = list_first([name_operation(operation) for operation in operations], _MOST_NAMES)
+            yield Item(f"{words}{where}: {plural(len(operations), 'operation')}: {names}")
+
+
+def _list_kinds(function: FunctionDifferences) -> Iterator[tuple[str, tuple[PlannedOperation, ...]]]:
+    """Yield the operations without a certain counterpart, by the words for them."""
+    entries = (
+        ("BASE alone", function.only_base),
+        ("NEW alone", function.only_new),
+        ("BASE, more than one possible counterpart", function.ambiguous_base),
+        ("NEW, more than one possible counterpart", function.ambiguous_new),
+    )
+    return ((words, operations) for words, operations in entries if operations)
+
+
+def _list_limits(differences: PlanDifferences) -> Iterator[str]:
+    for side, plan in zip(_SIDES, (differences.base, differences.new), strict=True):
+        yield from (f"{side}: {limit}" for limit in plan.limits)
+        if any(function.is_partial for function in plan.functions):
+            yield f"{side} lists some of the model's operations only."
+    yield "Plans state what a runtime anticipates; what ran is in a recording (tracekit analyze)."
