@@ -47,7 +47,7 @@ class _Region:
 
 @dataclass
 class _Bundle:
-    """What the files of a specialized model state."""
+    """The facts in the files of a specialized model."""
 
     regions: set[_Region] = field(default_factory=set)
     placed: set[str] = field(default_factory=set)

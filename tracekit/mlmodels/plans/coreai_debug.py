@@ -62,7 +62,7 @@ def _is_program(record: dict[str, Any]) -> bool:
 
 @dataclass
 class _Entry:
-    """What the records state of one operation of the program."""
+    """The device, source and messages of one operation of the program."""
 
     device: str = ""
     source: str = ""

@@ -33,6 +33,8 @@ _MARK = re.compile(
     rb"|incompatibleCompiledAssetArchitecture|MILCompilerForANE|ANE model load has failed",
     re.MULTILINE,
 )
+_HINTS = (b"ANE", b"ane_", b"internal error", b"incompatibleCompiled", b"coreai-cache", b"E5RT")
+"""Each message has one of these, and few other lines have: searching for them is fast."""
 _REFUSAL = re.compile(
     rb'"ane_validation_message"\("(?P<message>(?:[^"\\\n]|\\.){1,2000})"'
     rb'|(?<!\(\) )failed: (?P<reason>[^\n"<>]{0,300}?\bANE\b[^\n"<>]{0,300})'
@@ -124,12 +126,20 @@ class _Messages:
             self._block.add(piece)
             if self._block.is_complete:
                 self._end_block()
+        has_hint = any(hint in piece for hint in _HINTS)
+        if has_hint or seen or not is_end:  # the message of a line may be in a later piece
+            self._source = self._source or _find_source(piece)
+            name = None if self._name else _NAME.search(piece)
+            self._name = _decode(name["name"]) if name else self._name
+        if has_hint:
+            self._add_messages(piece, seen)
+        if is_end:
+            self._end_line()
+
+    def _add_messages(self, piece: bytes, seen: int) -> None:
         for match in _REFUSAL.finditer(piece):
             if match.end() > seen and len(self._line) < _MAX_DISTINCT:
                 self._line.append(_decode(match["message"] or match["reason"]))
-        self._source = self._source or _find_source(piece)
-        if not self._name and (name := _NAME.search(piece)):
-            self._name = _decode(name["name"])
         for match in _FAILURE.finditer(piece):
             if match.end() > seen:
                 self._count(self.failures, _decode(match[0]))
@@ -142,8 +152,6 @@ class _Messages:
             self.cache = _decode(cache[0])
         self.is_core_ml |= _CORE_ML.search(piece) is not None
         self.is_core_ai |= b"ane_validation_message" in piece or offline is not None or bool(self.cache)
-        if is_end:
-            self._end_line()
 
     def finish(self) -> None:
         """Take what the end of the text leaves open."""

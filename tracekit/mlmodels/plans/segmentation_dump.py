@@ -1,4 +1,4 @@
-"""What Core ML's segmentation analytics hold, as github.com/freedomtan/coreml_modelc_profling prints them.
+"""Core ML's segmentation analytics, as github.com/freedomtan/coreml_modelc_profling prints them.
 
 Two forms of the same: lines of ``NSLog`` with a dictionary for each operation, in no order, and a table. A
 third form, one line for each operation, comes from ``MLComputePlan``.
@@ -96,7 +96,7 @@ def _read_entry(fields: Mapping[str, Mapping[str, str]]) -> tuple[str, int, Plan
     index = outer.get("OpIndex", "")
     operation = _build_operation(
         kind=outer.get("OpType", ""),
-        device=outer.get("SelectedBackend", ""),
+        device=outer.get("SelectedBackend", "").strip('"'),
         backends=list(fields.get("BackendSupport", {})),
         estimates=fields.get("EstimatedRunTime", {}),
         messages=fields.get("ValidationMessages", {}),
@@ -106,10 +106,10 @@ def _read_entry(fields: Mapping[str, Mapping[str, str]]) -> tuple[str, int, Plan
 
 
 def _unquote(value: str) -> str:
-    r"""Return a value without its quotes: ``"\"ane\""`` is ``ane``."""
+    """Return a value without its quotes."""
     if value.startswith('"') and value.endswith('"') and len(value) > 1:
         value = value[1:-1].replace('\\"', '"').replace("\\\\", "\\")
-    return value.strip('"')
+    return value
 
 
 # The table --------------------------------------------------------------------------------------------------
