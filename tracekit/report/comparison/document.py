@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison, Difference, FunctionChange, Group
+from tracekit.mlmodels.plans.differences import PlanDifferences
 from tracekit.report import wording
 from tracekit.report.comparison import models, parts, samples
 from tracekit.report.comparison import wording as words
@@ -29,6 +30,7 @@ from tracekit.report.document.blocks import (
     Table,
     make_sentence,
 )
+from tracekit.report.plans.differences_document import build_differences
 from tracekit.text import clip, plural, printable
 
 TIMELINES = "timelines"
@@ -41,14 +43,18 @@ _WIDTHS = {"function": 32, "binary": 16}
 
 
 def build_document(
-    comparison: Comparison, changes: Sequence[ChangeResult] = (), most_functions: int = 40
+    comparison: Comparison,
+    changes: Sequence[ChangeResult] = (),
+    most_functions: int = 40,
+    plans: PlanDifferences | None = None,
 ) -> tuple[Section, ...]:
-    """Return the sections of a comparison; ``changes`` are the required ones."""
+    """Return the sections of a comparison; ``changes`` are required ones, ``plans`` those of its model."""
     sign, word = describe_outcome(comparison)
     headline = Headline(sentence(comparison), sign, word, decide_outcome(comparison).split()[0])
     sections = [
         Section("verdict", "Summary", (headline,), is_lead=True),
         *([] if comparison.without_times else [_build_models(comparison), parts.build_parts(comparison)]),
+        *([] if plans is None else build_differences(plans, has_recordings=True)),
         Section("changes", "Required", _list_changes(changes)),
         Section("findings", FINDINGS, _list_findings(comparison)),
     ]

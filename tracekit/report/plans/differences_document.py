@@ -34,18 +34,22 @@ _MOST_NAMES = 8
 _SIDES = ("BASE", "NEW")
 
 
-def build_differences(differences: PlanDifferences) -> list[Section]:
-    """Return the sections of a comparison of two plans."""
+def build_differences(differences: PlanDifferences, has_recordings: bool = False) -> list[Section]:
+    """Return the sections of a comparison of two plans; ``has_recordings`` where recordings are as well."""
     sections = [Section("plans", "Plans", (Headline(_summarize(differences)), _list_facts(differences)))]
     if totals := _tabulate_engines(differences):
-        sections.append(Section("engines", "Engines", (totals,)))
+        sections.append(Section("plan-engines", "Engines in the plans", (totals,)))
     if not differences.are_different_models:
         if moved := [pair for function in differences.functions for pair in function.moved]:
-            sections.append(Section("moved", "Moved", tuple(_tabulate_moved(moved))))
+            sections.append(Section("plan-moved", "Moved in the plans", tuple(_tabulate_moved(moved))))
         if unmatched := list(_list_unmatched(differences)):
-            sections.append(Section("unmatched", "Without a counterpart", (Items(tuple(unmatched)),)))
-    limits = Items(tuple(map(Item, _list_limits(differences))), is_of_limits=True)
-    return [*sections, Section("limits", "What the plans do not show", (limits,))]
+            sections.append(
+                Section(
+                    "plan-unmatched", "Without a counterpart in the other plan", (Items(tuple(unmatched)),)
+                )
+            )
+    limits = Items(tuple(map(Item, _list_limits(differences, has_recordings))), is_of_limits=True)
+    return [*sections, Section("plan-limits", "What the plans do not show", (limits,))]
 
 
 # The headline -----------------------------------------------------------------------------------------------
@@ -170,17 +174,16 @@ def _tabulate_moved(moved: Sequence[OperationPair]) -> Iterator[Block]:
     rows = [
         (
             name_operation(pair.new),
-            ENGINE_WORDS[pair.base.engine],
-            ENGINE_WORDS[pair.new.engine],
+            f"{ENGINE_WORDS[pair.base.engine]} → {ENGINE_WORDS[pair.new.engine]}",
             _describe_cost(pair),
             _explain_move(pair),
         )
         for pair in moved[:_MOST_ROWS]
     ]
-    header = ("operation", "BASE", "NEW", "cost", "reason now")
+    header = ("operation", "moved", "cost", "reason now")
     kept = [index for index in range(len(header)) if any(row[index] for row in rows)]
     columns = [tuple(row[index] for index in kept) for row in rows]
-    yield Table.from_rows([header[index] for index in kept], columns, is_wordy=any(row[4] for row in rows))
+    yield Table.from_rows([header[index] for index in kept], columns, is_wordy=any(row[3] for row in rows))
     if len(moved) > _MOST_ROWS:
         yield Items((Item(count_note(len(moved) - _MOST_ROWS)),))
 
@@ -190,7 +193,7 @@ def _describe_cost(pair: OperationPair) -> str:
     if shares == (None, None):
         return ""
     texts = (UNAVAILABLE if share is None else format_percent(share, 1) for share in shares)
-    return _describe_change(*texts)
+    return f"{_describe_change(*texts)} of the cost"
 
 
 def _explain_move(pair: OperationPair) -> str:
@@ -226,9 +229,12 @@ def _list_kinds(function: FunctionDifferences) -> Iterator[tuple[str, tuple[Plan
     return ((words, operations) for words, operations in entries if operations)
 
 
-def _list_limits(differences: PlanDifferences) -> Iterator[str]:
+def _list_limits(differences: PlanDifferences, has_recordings: bool) -> Iterator[str]:
     for side, plan in zip(_SIDES, (differences.base, differences.new), strict=True):
         yield from (f"{side}: {limit}" for limit in plan.limits)
         if any(function.is_partial for function in plan.functions):
             yield f"{side} lists some of the model's operations only."
-    yield "Plans state what a runtime anticipates; what ran is in a recording (tracekit analyze)."
+    if has_recordings:
+        yield "Plans state what a runtime anticipates. Nothing shows that the recordings ran by these plans."
+    else:
+        yield "Plans state what a runtime anticipates; what ran is in a recording (tracekit analyze)."

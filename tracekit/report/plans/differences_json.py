@@ -23,8 +23,13 @@ SCHEMA = "tracekit-plan-differences/1"
 
 
 def to_json(differences: PlanDifferences) -> str:
-    """Return the document: every pair of operations, and those without a counterpart."""
-    document = {
+    """Return the document as text with a final newline."""
+    return escape_json(json.dumps(to_dict(differences), indent=1, ensure_ascii=False)) + "\n"
+
+
+def to_dict(differences: PlanDifferences) -> dict[str, Any]:
+    """Return every pair of operations, and those without a counterpart."""
+    return {
         "schema": SCHEMA,
         "tracekit": tracekit.__version__,
         "base": _build_plan(differences.base),
@@ -34,7 +39,6 @@ def to_json(differences: PlanDifferences) -> str:
         "functions_only_base": list(differences.only_base),
         "functions_only_new": list(differences.only_new),
     }
-    return escape_json(json.dumps(document, indent=1, ensure_ascii=False)) + "\n"
 
 
 def _build_plan(plan: Plan) -> dict[str, Any]:
