@@ -27,7 +27,7 @@ _PACKAGE, _BYTECODE, _BNNS = ".mpsgraphpackage", ".mpsgraph", "BNNS"
 _MAX_REGIONS = 100_000
 _NAME_BYTES = 300
 _REGION = re.compile(rb"_(ANE|GPU)_region_(\d{1,6})(?:_(\d{1,6}))?")
-_NAME_END = re.compile(rb"[\w.$-]*\Z")
+_NAME = re.compile(rb"[\w.$-]*")
 _PLACED = re.compile(rb"placement\.region_type<(ANE|GPU)>")
 _ENGINES = {"ANE": Engine.ANE, "GPU": Engine.GPU}
 
@@ -158,9 +158,9 @@ def _iter_regions(data: bytes | mmap.mmap) -> Iterator[_Region]:
     """Yield the regions whose names stand in bytes: at most ``_MAX_REGIONS`` and one."""
     regions: set[_Region] = set()
     for match in _REGION.finditer(data):
-        before = bytes(data[max(0, match.start() - _NAME_BYTES) : match.start()])
-        name = _NAME_END.search(before)
-        function = name[0].decode("utf-8", "replace") if name else ""
+        backward = bytes(data[max(0, match.start() - _NAME_BYTES) : match.start()])[::-1]
+        name = _NAME.match(backward)
+        function = name[0][::-1].decode("utf-8", "replace") if name else ""
         numbers = tuple(int(number) for number in match.groups()[1:] if number is not None)
         region = _Region(function, match[1].decode(), numbers)
         if region not in regions:

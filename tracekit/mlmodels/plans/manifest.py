@@ -31,6 +31,19 @@ _VERSIONS, _BINARIES = "Package Version", "Binary File Resources"
 _PREFERRED = {2: "the Neural Engine"}
 """``preferredDevice`` of packages whose app asked for it, by EXP-026; other numbers are not established."""
 
+_PROPERTY_LIST_ERRORS = (
+    ValueError,
+    OverflowError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+    MemoryError,
+    struct.error,
+    ExpatError,
+)
+"""The errors that ``plistlib`` raises for damaged lists, found by trying."""
+
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
@@ -101,19 +114,7 @@ def _load(path: Path) -> dict[str, Any]:
     try:
         # From memory: a length in a binary list is then compared with the bytes that are there.
         loaded = plistlib.loads(path.read_bytes())
-    except (
-        *(
-            ValueError,
-            OverflowError,
-            IndexError,
-            KeyError,
-            TypeError,
-            AttributeError,
-            RecursionError,
-            MemoryError,
-        ),
-        *(struct.error, ExpatError),
-    ) as error:
+    except _PROPERTY_LIST_ERRORS as error:
         raise DamagedModelError(f"holds {path.name}, which is no property list that can be read") from error
     return read_object(loaded)
 

@@ -26,6 +26,7 @@ def to_json(plan: Plan) -> str:
         "os_build": plan.os_build or None,
         "compute_units": plan.compute_units or None,
         "model": plan.model or None,
+        "model_sha256": plan.model_sha256 or None,
         "counts": asdict(count_operations(plan.functions)),
         "ane_regions": plan.ane_regions,
         "functions": [_build_function(function) for function in plan.functions],

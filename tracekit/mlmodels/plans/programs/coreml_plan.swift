@@ -11,9 +11,15 @@ import CoreML
 import CryptoKit
 import Foundation
 
-let units: [String: MLComputeUnits] = [
-    "all": .all, "cpuAndNeuralEngine": .cpuAndNeuralEngine, "cpuAndGPU": .cpuAndGPU, "cpuOnly": .cpuOnly,
-]
+func findUnits(_ word: String) -> MLComputeUnits? {
+    switch word {
+    case "all": return .all
+    case "cpuAndNeuralEngine": return .cpuAndNeuralEngine
+    case "cpuAndGPU": return .cpuAndGPU
+    case "cpuOnly": return .cpuOnly
+    default: return nil
+    }
+}
 
 func fail(_ message: String) -> Never {
     FileHandle.standardError.write(Data((message + "\n").utf8))
@@ -90,7 +96,9 @@ func readSystem(_ name: String) -> String {
 
 @available(macOS 14.4, *)
 func writePlan(_ url: URL, _ word: String) async throws {
-    guard let setting = units[word] else { fail("\(word) is none of \(units.keys.sorted().joined(separator: ", ")).") }
+    guard let setting = findUnits(word) else {
+        fail("\(word) is none of all, cpuAndNeuralEngine, cpuAndGPU, cpuOnly.")
+    }
     let configuration = MLModelConfiguration()
     configuration.computeUnits = setting
     let plan = try await MLComputePlan.load(contentsOf: url, configuration: configuration)
@@ -118,7 +126,7 @@ func writePlan(_ url: URL, _ word: String) async throws {
 
 let arguments = CommandLine.arguments
 guard arguments.count == 2 || arguments.count == 3 else {
-    fail("Usage: swift coreml_plan.swift Model.mlmodelc [\(units.keys.sorted().joined(separator: "|"))]")
+    fail("Usage: swift coreml_plan.swift Model.mlmodelc [all|cpuAndNeuralEngine|cpuAndGPU|cpuOnly]")
 }
 if #available(macOS 14.4, *) {
     do {
