@@ -107,7 +107,7 @@ def test_json_has_the_operations() -> None:
     assert first["actual"]["plan"] == {
         "function": "main",
         "operations": 1,
-        "is_partial": False,
+        "unlisted": 0,
         "limits": [],
         "explained_by": [
             {

@@ -44,12 +44,13 @@ class PlanPart:
 
     ``count`` is how many of its operations compute and are meant, and ``operations`` those that explain the
     outcome: without a stated engine if that leaves it open, else those that break the requirement.
-    ``is_partial`` is True where the plan lists some of the operations only. ``limits`` are the plan's.
+    ``unlisted`` is the number of further ones without an entry in the plan, None where it is not known.
+    ``limits`` are the plan's.
     """
 
     function: str
     count: int = 0
-    is_partial: bool = False
+    unlisted: int | None = 0
     operations: tuple[PlannedOperation, ...] = ()
     limits: tuple[str, ...] = ()
 

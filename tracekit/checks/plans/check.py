@@ -81,8 +81,9 @@ def _check_function(function: PlannedFunction, requirement: PlanRequirement) -> 
         if placed is None:
             return None
         part = placed.plan or PlanPart("")
-        # Where the plan lists some operations only, all of them are more than it lists.
-        limit = 0 if requirement.forbids else part.count + part.is_partial
+        # Without an entry for some operations, all of them are more than the plan lists: one at least.
+        unlisted = 1 if part.unlisted is None else part.unlisted
+        limit = 0 if requirement.forbids else part.count + unlisted
         result = CheckResult(requirement, judge_range(placed, "==", limit), placed)
     part = replace(
         result.actual.plan or PlanPart(""), operations=list_explaining(function, requirement, result.outcome)

@@ -32,7 +32,7 @@ def evaluate_metric(function: PlannedFunction, metric: PlanMetric) -> MetricValu
     """Return a number of a function."""
     operations = list(function.computing())
     bounds = _measure(function, operations, metric)
-    part = PlanPart(function.name, len(operations), function.is_partial)
+    part = PlanPart(function.name, len(operations), function.unlisted)
     if bounds.missing:
         return MetricValue(metric.kind, missing=bounds.missing, plan=part)
     return MetricValue(metric.kind, bounds.low, bounds.high, BASIS, plan=part)
@@ -46,12 +46,13 @@ def count_placed(function: PlannedFunction, rule: Placement) -> MetricValue | No
     engines = [operation.engine for operation in list_meant(function, rule)]
     if not engines:
         return None
-    is_partial = rule.selection != "op" and function.is_partial
-    if rule.selection == "kind":
-        is_partial |= any(not operation.kind for operation in function.computing())
+    unlisted = 0 if rule.selection == "op" else function.unlisted
+    if rule.selection == "kind" and unlisted is not None:
+        unlisted += sum(not operation.kind for operation in function.computing())
     placed = engines.count(rule.engine)
-    part = PlanPart(function.name, len(engines), is_partial)
-    return MetricValue("count", placed, placed + engines.count(None) + is_partial, BASIS, plan=part)
+    part = PlanPart(function.name, len(engines), unlisted)
+    most = placed + engines.count(None) + (1 if unlisted is None else unlisted)
+    return MetricValue("count", placed, most, BASIS, plan=part)
 
 
 def list_meant(function: PlannedFunction, rule: Placement) -> list[PlannedOperation]:
@@ -105,14 +106,21 @@ def _is_meant(operation: PlannedOperation, rule: Placement) -> bool:
 def _measure(
     function: PlannedFunction, operations: Sequence[PlannedOperation], metric: PlanMetric
 ) -> _Bounds:
-    if metric.is_share and function.is_partial:
+    unlisted = function.unlisted
+    if metric.is_share and unlisted is None:
         return _Bounds(missing=f"the plan lists only some operations of {_name(function)}")
     if metric.quantity == "cost":
         return _bound_cost(function, operations, metric)
     low, high = _bound_count(operations, metric)
+    if unlisted is None:
+        return _Bounds(low, math.inf)
+    # Within a run on one engine, an operation without an entry can make three runs of it: two of that engine.
+    is_of_any = metric.quantity in ("segments", "regions", "transitions") and metric.engine is None
+    high += unlisted * (2 if is_of_any else 1)
     if metric.is_share:
-        return _Bounds(round(low / len(operations), _DIGITS), round(high / len(operations), _DIGITS))
-    return _Bounds(low, math.inf if function.is_partial else high)
+        total = len(operations) + unlisted
+        return _Bounds(round(low / total, _DIGITS), round(high / total, _DIGITS))
+    return _Bounds(low, high)
 
 
 def _bound_count(operations: Sequence[PlannedOperation], metric: PlanMetric) -> tuple[int, int]:
@@ -163,6 +171,8 @@ def _bound_cost(
     An operation without an estimate may have any: it leaves open one end, or both if it has no engine.
     """
     total = math.fsum(operation.cost_share or 0.0 for operation in operations)
+    if function.unlisted:
+        return _Bounds(missing=f"the plan has no entry for some operations of {_name(function)}")
     if not total:
         return _Bounds(missing=f"the plan states no cost of operations of {_name(function)}")
     stated = [operation for operation in operations if operation.engine is not None]

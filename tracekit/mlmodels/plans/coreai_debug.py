@@ -53,7 +53,10 @@ def read(file: PlanFile) -> Plan:
         if delegates
         else ("The records have no delegate: they state no placement, which is not a placement on the CPU.",)
     )
-    return Plan(file.path, FORM, "Core AI", (PlannedFunction("", operations),), limits=limits)
+    # Without the program's record, an operation on the CPU can be in none.
+    unlisted = 0 if len(delegates) < len(records) else None
+    function = PlannedFunction("", operations, unlisted=unlisted)
+    return Plan(file.path, FORM, "Core AI", (function,), limits=limits)
 
 
 def _is_program(record: dict[str, Any]) -> bool:

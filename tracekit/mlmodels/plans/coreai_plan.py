@@ -44,7 +44,8 @@ def read(file: PlanFile) -> Plan:
             f"The plan has no entry for {plural(count, 'further operation')} of the program: those for"
             " layout, and those that are fused into another, have none."
         )
-    return Plan(file.path, FORM, "Core AI", (PlannedFunction("", tuple(operations)),), limits=tuple(limits))
+    function = PlannedFunction("", tuple(operations), unlisted=count)
+    return Plan(file.path, FORM, "Core AI", (function,), limits=tuple(limits))
 
 
 def _plan_operation(entry: dict[str, object], names: dict[str, str]) -> PlannedOperation:

@@ -83,7 +83,7 @@ def read(file: PlanFile) -> Plan:
         file.path,
         FORM,
         "Core ML" if messages.is_core_ml and not messages.is_core_ai else "Core AI",
-        (PlannedFunction("", tuple(operations), is_partial=True),) if operations else (),
+        (PlannedFunction("", tuple(operations), unlisted=None),) if operations else (),
         chip=messages.chip,
         os_build=os_build,
         model=model,

@@ -70,7 +70,7 @@ def read(file: PlanFile) -> Plan:
         file.path,
         FORM,
         "Core ML",
-        (PlannedFunction("", tuple(operations), is_partial=True),),
+        (PlannedFunction("", tuple(operations), unlisted=None),),
         limits=tuple(limits),
     )
 

@@ -67,13 +67,14 @@ class PlannedRegion:
 class PlannedFunction:
     """A function of a plan: its operations, or only its regions.
 
-    ``is_partial`` is True where the file lists some of them only, such as those that it has messages about.
+    ``unlisted`` is the number of further operations that compute and have no entry in the file; None where it
+    lists some only, such as those that it has messages about, and does not show how many there are.
     """
 
     name: str
     operations: tuple[PlannedOperation, ...] = ()
     regions: tuple[PlannedRegion, ...] = ()
-    is_partial: bool = False
+    unlisted: int | None = 0
 
     def computing(self) -> Iterator[PlannedOperation]:
         """Iterate over the operations that compute; a constant is on no engine."""

@@ -77,7 +77,7 @@ def _plan(part: PlanPart) -> dict[str, Any]:
     return {
         "function": part.function,
         "operations": part.count,
-        "is_partial": part.is_partial,
+        "unlisted": part.unlisted,
         "limits": list(part.limits),
         "explained_by": [
             {

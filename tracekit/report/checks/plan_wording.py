@@ -21,8 +21,10 @@ def describe_plan_value(requirement: PlanRequirement, outcome: Outcome, actual: 
     """Return a number of a plan; of one that does not pass, the operations that explain it."""
     part = actual.plan or PlanPart("")
     text = actual.missing or _describe_number(requirement.rule, actual, part)
-    if part.is_partial and not actual.missing:
+    if part.unlisted is None:
         text += "; the plan lists some operations only"
+    elif part.unlisted:
+        text += f"; the plan has no entry for {plural(part.unlisted, 'more operation')}"
     if actual.note:
         text += f"; {actual.note}"
     if outcome == "passed":
@@ -42,7 +44,7 @@ def _describe_number(rule: PlanCondition | Placement, actual: MetricValue, part:
         return f"{rule.metric.name} is {describe_range(actual)} ({facts})"
     if not part.count:
         return f"{rule.engine} regions is {describe_range(actual)} ({actual.basis})"
-    count = f"at least {actual.low:g}" if part.is_partial else describe_range(actual)
+    count = f"at least {actual.low:g}" if part.unlisted != 0 else describe_range(actual)
     return f"{count} of {whole} {'is' if part.count == 1 else 'are'} {actual.basis} on {rule.engine}"
 
 

@@ -232,7 +232,7 @@ def _list_kinds(function: FunctionDifferences) -> Iterator[tuple[str, tuple[Plan
 def _list_limits(differences: PlanDifferences, has_recordings: bool) -> Iterator[str]:
     for side, plan in zip(_SIDES, (differences.base, differences.new), strict=True):
         yield from (f"{side}: {limit}" for limit in plan.limits)
-        if any(function.is_partial for function in plan.functions):
+        if any(function.unlisted != 0 for function in plan.functions):
             yield f"{side} lists some of the model's operations only."
     if has_recordings:
         yield "Plans state what a runtime anticipates. Nothing shows that the recordings ran by these plans."
