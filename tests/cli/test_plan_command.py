@@ -50,6 +50,8 @@ def headline(path: Path) -> str:
         ("A?A", "2 of 3 operations are anticipated on the Neural Engine: 3 segments. The plan states no engine for 1 operation."),
         ("A?C", "1 of 3 operations is anticipated off the Neural Engine, in 1 place: 3 segments. The plan states no engine for 1 operation."),
         ("C??", "None of 3 operations is anticipated on the Neural Engine: 1 on the CPU, in 2 segments. The plan states no engine for 2 operations."),
+        ("A", "The one operation is anticipated on the Neural Engine."),
+        ("G", "The one operation is anticipated off the Neural Engine, on the GPU."),
         ("??", "The plan states no engine for any of its 2 operations."),
         ("", "The file states no placement."),
     ],
@@ -119,16 +121,17 @@ def test_the_output_of_a_specialization_names_the_line_of_the_program(tmp_path: 
         " Where operations will run is not stated."
     )
     text = " ".join(show(path).split())
-    assert "“Incompatible element type for ANE”: 3 times; not named (model.py:290)" in text
+    assert "“Incompatible element type for ANE”: 3 times; model.py:290" in text
     assert "ANECCompileOffline() failed: OSStatus=0, aneCompileStatus=1" in text
 
 
 @pytest.mark.parametrize(
     ("bytecode", "expected"),
     [
-        (b"f_ANE_region_0_0 f_ANE_region_1_0 f_GPU_region_0", "2 regions are anticipated on the Neural Engine and 1 on the GPU."),
-        (b"f_ANE_region_0_0", "1 region is anticipated on the Neural Engine."),
-        (b"f_GPU_region_0 f_GPU_region_1", "No region is anticipated on the Neural Engine; 2 on the GPU."),
+        (b"ML\xefR f_ANE_region_0_0 f_ANE_region_1_0 f_GPU_region_0", "2 regions are anticipated on the Neural Engine and 1 on the GPU."),
+        (b"ML\xefR f_ANE_region_0_0", "1 region is anticipated on the Neural Engine."),
+        (b"ML\xefR f_GPU_region_0 f_GPU_region_1", "No region is anticipated on the Neural Engine; 2 on the GPU."),
+        (b"packed f_GPU_region_0", "The file names regions: 1 on the GPU. It does not show whether there are others."),
     ],
 )  # fmt: skip
 def test_regions_are_counted_by_engine(tmp_path: Path, bytecode: bytes, expected: str) -> None:

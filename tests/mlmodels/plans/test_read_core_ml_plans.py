@@ -260,6 +260,11 @@ def test_lines_of_espresso_s_log(tmp_path: Path) -> None:
     assert cast.messages == (PlanMessage("Unsupported tensor data type: int32", "ane", 2),)
     assert topk.messages == (PlanMessage("no", "ane"),)
     assert any("<private>" in limit for limit in plan.limits)
+    line = json.dumps(
+        {"timestamp": "x", "eventMessage": 'Unsupported op 7 (cast): no "int32"', "category": "y"}
+    )
+    (cast,) = read_plan(write(tmp_path, "log.ndjson", line + "\n")).functions[0].operations
+    assert (cast.name, cast.messages) == ("7", (PlanMessage('no "int32"', "ane"),))
     cost = "[CostModelFeature],conv_1,x,ios18.conv,gFlopCnt,2.5,totalMB,4,Runtime,0.054,Bound:Memory\n"
     plan = read_plan(write(tmp_path, "costs.txt", cost + cost))
     (conv,) = plan.functions[0].operations

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tracekit.mlmodels.mlir_bytecode import MAGIC
 from tracekit.mlmodels.plans.manifest import Manifest, read_manifest
 from tracekit.mlmodels.plans.places import find_core_ai_place
 from tracekit.mlmodels.plans.plan import Plan, PlannedFunction, PlannedRegion
@@ -116,14 +117,13 @@ def _count_ane(bundle: _Bundle) -> int | None:
     count = sum(region.engine == "ANE" for region in bundle.regions)
     if count or "ANE" in bundle.placed:
         return count or 1
-    packs = [manifest.has_ane_binaries for manifest in bundle.manifests]
-    shows_none = (
-        bundle.has_bytecode
-        or bundle.regions
-        or bundle.has_bnns
-        or (packs and not any(packs) and None not in packs)
-    )
+    is_of_cpu = bundle.has_bnns and not bundle.manifests
+    shows_none = bundle.has_bytecode or is_of_cpu or _have_none(bundle.manifests)
     return 0 if shows_none else None
+
+
+def _have_none(manifests: list[Manifest]) -> bool:
+    return bool(manifests) and all(manifest.has_no_ane_region for manifest in manifests)
 
 
 def _list_limits(bundle: _Bundle) -> Iterator[str]:
@@ -140,7 +140,6 @@ def _add_file(bundle: _Bundle, root: Path, file: Path) -> None:
     if file.name == "manifest.plist" and file.parent.name.endswith(_PACKAGE):
         bundle.manifests.append(read_manifest(file))
     elif file.name.startswith("specialized_model_") and file.name.endswith(_BYTECODE):
-        bundle.has_bytecode = True
         _search_bytecode(bundle, file)
     bundle.has_bnns |= _is_bnns(file)
 
@@ -150,6 +149,7 @@ def _search_bytecode(bundle: _Bundle, file: Path) -> None:
         if file.stat().st_size == 0:
             return
         with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            bundle.has_bytecode |= data[: len(MAGIC)] == MAGIC
             bundle.regions.update(_iter_regions(data))
             bundle.placed.update(match[1].decode() for match in _PLACED.finditer(data))
 
@@ -172,7 +172,8 @@ def _iter_regions(data: bytes | mmap.mmap) -> Iterator[_Region]:
 
 def _find_function(region: _Region, functions: Iterable[str]) -> str:
     """Return the entry function that a region is of (``main_x`` of ``main_x_0``), or its own name."""
-    return next((name for name in functions if name and region.function.startswith(name)), region.function)
+    names = [name for name in functions if name and region.function.startswith(name)]
+    return max(names, key=len, default=region.function)
 
 
 def _is_bnns(file: Path) -> bool:

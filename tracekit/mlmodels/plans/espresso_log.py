@@ -8,6 +8,7 @@ github.com/Anemll/anemll-profile reads.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ _REFUSAL = re.compile(
     rb"Unsupported op (?P<number>\d{1,9}|<private>) \((?P<kind>[^()\n]{1,200})\): (?P<reason>[^\n]{1,2000})"
 )
 _COST = re.compile(rb"\[CostModelFeature\],([^\n]{1,8000})")
+_JSON_MESSAGE = re.compile(rb'"eventMessage"\s*:\s*("(?:[^"\\\n]|\\.){0,8000}")')
 _FIRST_FEATURE = "gFlopCnt"
 
 
@@ -39,6 +41,8 @@ def read(file: PlanFile) -> Plan:
     refused: Counter[tuple[bytes, bytes, bytes]] = Counter()
     costs: dict[tuple[str, str], float | None] = {}
     for line in file.iter_lines():
+        if message := _JSON_MESSAGE.search(line):
+            line = _unescape(message[1])  # noqa: PLW2901 - the message is the line
         if match := _REFUSAL.search(line):
             refused[match["number"], match["kind"], match["reason"].strip()] += 1
         elif match := _COST.search(line):
@@ -84,6 +88,14 @@ def _read_features(fields: Sequence[str]) -> tuple[str, str, float | None]:
         return fields[0], kind, read_cost(float(text))
     except ValueError:
         return fields[0], kind, None
+
+
+def _unescape(message: bytes) -> bytes:
+    """Return a message of a log in JSON (``log show --style ndjson``)."""
+    try:
+        return str(json.loads(message)).encode("utf-8", "replace")
+    except ValueError:
+        return message
 
 
 def _decode(data: bytes) -> str:

@@ -3,11 +3,13 @@
 The form is not published; github.com/4rg0naut/silicon-ledger-public describes it (EXP-026,
 ``coreai_cache_format.md``): the descriptor of the compilation is JSON within keys and values, its
 ``deviceDescriptor`` ends with the chip, and ``Binary File Resources`` names what the Neural Engine's
-compiler made.
+compiler made. In the one real manifest of a model that is on the GPU alone, these are empty, and
+``ANERegionsHash`` ends with the hash of nothing: a manifest with both has no region of the Neural Engine.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import plistlib
 import struct
@@ -27,7 +29,8 @@ FORM = "manifest.plist"
 _MAX_BYTES = 8 << 20
 _MAX_VALUES = 100_000
 _MAX_DEPTH = 32
-_VERSIONS, _BINARIES = "Package Version", "Binary File Resources"
+_VERSIONS, _BINARIES, _HASHES = "Package Version", "Binary File Resources", "ANERegionsHash"
+_HASH_OF_NOTHING = hashlib.sha256().hexdigest()
 _PREFERRED = {2: "the Neural Engine"}
 """``preferredDevice`` of packages whose app asked for it, by EXP-026; other numbers are not established."""
 
@@ -47,15 +50,12 @@ _PROPERTY_LIST_ERRORS = (
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The chip, the entry functions, the setting in words, and whether the Neural Engine has binaries.
-
-    ``has_ane_binaries`` is None where the manifest does not state it.
-    """
+    """The chip, the entry functions, the setting in words, and whether the Neural Engine has no region."""
 
     chip: str = ""
     functions: tuple[str, ...] = ()
     compute_units: str = ""
-    has_ane_binaries: bool | None = None
+    has_no_ane_region: bool = False
 
 
 def recognises(file: PlanFile) -> bool:
@@ -74,17 +74,17 @@ def read(file: PlanFile) -> Plan:
         tuple(PlannedFunction(name) for name in manifest.functions),
         chip=manifest.chip,
         compute_units=manifest.compute_units,
-        ane_regions=0 if manifest.has_ane_binaries is False else None,
+        ane_regions=0 if manifest.has_no_ane_region else None,
         limits=tuple(list_limits(manifest)),
     )
 
 
 def list_limits(manifest: Manifest) -> Iterator[str]:
     """Yield what a manifest on its own does not show."""
-    if manifest.has_ane_binaries is False:
+    if manifest.has_no_ane_region:
         yield (
-            "The manifest lists no binary for the Neural Engine; what runs on the GPU and on the CPU is in"
-            " the other files of the package."
+            "The manifest lists no binary, and its hash of the Neural Engine's regions is that of nothing;"
+            " what runs on the GPU and on the CPU is in the other files of the package."
         )
     else:
         yield "A manifest names no regions: name the folder that it is in, whose other files do."
@@ -95,7 +95,6 @@ def read_manifest(path: Path) -> Manifest:
     versions = read_object(_load(path).get(_VERSIONS))
     package = read_object(next(iter(versions.values()), None))
     descriptors = list(_iter_descriptors(package))
-    binaries = package.get(_BINARIES)
     names = dict.fromkeys(read_text(descriptor.get("entryFunctionName")) for descriptor in descriptors)
     return Manifest(
         chip=next((chip for descriptor in descriptors if (chip := _find_chip(descriptor))), ""),
@@ -103,7 +102,7 @@ def read_manifest(path: Path) -> Manifest:
         compute_units=next(
             (text for descriptor in descriptors if (text := _describe_setting(descriptor))), ""
         ),
-        has_ane_binaries=bool(binaries) if isinstance(binaries, dict) else None,
+        has_no_ane_region=package.get(_BINARIES) == {} and _has_no_hash(package.get(_HASHES)),
     )
 
 
@@ -156,6 +155,12 @@ def _iter_texts(value: object) -> Iterator[str]:
             stack += ((part, depth + 1) for pair in item.items() for part in pair)
         elif isinstance(item, list):
             stack += ((part, depth + 1) for part in item)
+
+
+def _has_no_hash(hashes: object) -> bool:
+    """Return True for hashes by chip that all end with the hash of nothing."""
+    texts = [read_text(text).lower() for text in read_object(hashes).values()]
+    return bool(texts) and all(text.endswith(_HASH_OF_NOTHING) for text in texts)
 
 
 def _find_chip(descriptor: dict[str, Any]) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
-from tracekit.mlmodels.plans import Plan, PlannedFunction, PlannedOperation
+from tracekit.mlmodels.plans import Plan, PlannedOperation
 from tracekit.mlmodels.plans.segments import PlannedSegment, list_segments
 from tracekit.mlmodels.plans.summary import (
     PlanCounts,
@@ -34,6 +35,7 @@ from tracekit.text import format_percent, join_words, list_first, plural
 _MOST_ROWS = 40
 _MOST_NAMES = 4
 _WORDS = {Engine.ANE: "Neural Engine", Engine.GPU: "GPU", Engine.CPU: "CPU"}
+_UNNAMED = "not named"
 _OTHERS = (Engine.GPU, Engine.CPU)
 _ANTICIPATED = "A plan states what the runtime anticipates; what ran is in a recording (tracekit analyze)."
 
@@ -76,7 +78,11 @@ def _summarize_operations(plan: Plan, counts: PlanCounts) -> Iterator[str]:
     scope = f" in {plural(functions, 'function')}" if functions > 1 else ""
     total = plural(counts.operations, "operation")
     segments = plural(counts.segments, "segment")
-    if not counts.on_ane:
+    if counts.operations == 1:
+        engine = next(_iter_computing(plan)).engine
+        where = "on the Neural Engine" if counts.on_ane else f"off the Neural Engine, on the {_WORDS[engine]}"
+        yield f"The one operation is anticipated {where}."
+    elif not counts.on_ane:
         engines = Counter(operation.engine for operation in _iter_computing(plan))
         where = [f"{engines[engine]:,} on the {_WORDS[engine]}" for engine in _OTHERS if engines[engine]]
         places = join_words(where)
@@ -151,11 +157,7 @@ def _list_facts(plan: Plan) -> Facts:
 
 
 def _list_segments(plan: Plan, counts: PlanCounts) -> Iterator[Block]:
-    rows = [
-        _describe_segment(function, number, segment)
-        for function in plan.functions
-        for number, segment in enumerate(list_segments(function), 1)
-    ]
+    rows = list(islice(_describe_segments(plan), _MOST_ROWS))
     if counts.transitions:
         yield Paragraph(f"{plural(counts.transitions, 'transition')} between engines.")
     columns = [
@@ -166,13 +168,13 @@ def _list_segments(plan: Plan, counts: PlanCounts) -> Iterator[Block]:
             rank=_RANKS.get(name, 0),
             is_clipped=name in _CLIPPED,
         )
-        for name, texts in zip(_SEGMENT, zip(*rows[:_MOST_ROWS], strict=True), strict=True)
+        for name, texts in zip(_SEGMENT, zip(*rows, strict=True), strict=True)
         if any(texts)
     ]
     one_function = sum(1 for function in plan.functions if function.operations) < 2
     yield Table(tuple(column for column in columns if column.name != "function" or not one_function))
-    if len(rows) > _MOST_ROWS:
-        yield Items((Item(count_note(len(rows) - _MOST_ROWS)),))
+    if counts.segments > _MOST_ROWS:
+        yield Items((Item(count_note(counts.segments - _MOST_ROWS)),))
 
 
 _SEGMENT = ("function", "segment", "engine", "operations", "cost", "first", "last")
@@ -181,16 +183,24 @@ _CLIPPED = ("function", "first", "last")
 _RANKS = {"last": 2, "first": 1}
 
 
-def _describe_segment(function: PlannedFunction, number: int, segment: PlannedSegment) -> tuple[str, ...]:
-    operations = list(function.computing())[segment.first : segment.end]
+def _describe_segments(plan: Plan) -> Iterator[tuple[str, ...]]:
+    for function in plan.functions:
+        operations = list(function.computing())
+        for number, segment in enumerate(list_segments(function), 1):
+            yield _describe_segment(function.name, number, segment, operations[segment.first : segment.end])
+
+
+def _describe_segment(
+    function: str, number: int, segment: PlannedSegment, operations: Sequence[PlannedOperation]
+) -> tuple[str, ...]:
     return (
-        function.name,
+        function,
         str(number),
         _WORDS[segment.engine] if segment.engine else "not stated",
         f"{len(operations):,}",
         _describe_cost(operations),
-        _name_operation(operations[0]),
-        _name_operation(operations[-1]),
+        _name_operation(operations[0]) or _UNNAMED,
+        _name_operation(operations[-1]) or _UNNAMED,
     )
 
 
@@ -201,9 +211,9 @@ def _describe_cost(operations: Sequence[PlannedOperation]) -> str:
 
 
 def _name_operation(operation: PlannedOperation) -> str:
-    """Return an operation's name, or its first output, with its kind before it."""
+    """Return an operation's kind and name, or its first output; an empty text where it has none."""
     name = operation.name or next(iter(operation.outputs), "")
-    return " ".join(dict.fromkeys(filter(None, (operation.kind, name)))) or "not named"
+    return " ".join(dict.fromkeys(filter(None, (operation.kind, name))))
 
 
 def _list_regions(plan: Plan) -> Iterator[Block]:
@@ -244,11 +254,15 @@ def _count_reason(reason: PlanReason) -> str:
 
 
 def _list_operations(reason: PlanReason) -> str:
-    names = [
-        f"{_name_operation(operation)}{f' ({operation.source})' if operation.source else ''}"
-        for operation in reason.operations
-    ]
+    names = [_name_with_source(operation) for operation in reason.operations]
     return list_first(names, _MOST_NAMES)
+
+
+def _name_with_source(operation: PlannedOperation) -> str:
+    name = _name_operation(operation)
+    return (
+        f"{name} ({operation.source})" if name and operation.source else name or operation.source or _UNNAMED
+    )
 
 
 def _mark_count(count: int) -> str:
