@@ -208,8 +208,8 @@ def _explain_move(pair: OperationPair) -> str:
 def _list_unmatched(differences: PlanDifferences) -> Iterator[Item]:
     for side, functions in zip(_SIDES, (differences.only_base, differences.only_new), strict=True):
         if functions:
-            words = [name or "without a name" for name in functions]
-            yield Item(f"Functions of {side} alone: {list_first(words, _MOST_NAMES)}")
+            names = list_first([name or "without a name" for name in functions], _MOST_NAMES)
+            yield Item(f"Functions of {side} alone: {names}")
     several = len(differences.functions) > 1
     for function in differences.functions:
         where = f" in {function.new.name}" if several and function.new.name else ""
