@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeAlias
 
 from tracekit.mlmodels.plans.plan import PlannedOperation
@@ -24,8 +25,8 @@ from tracekit.mlmodels.plans.plan import PlannedOperation
 _Graphs: TypeAlias = "tuple[_Graph, _Graph]"
 
 _MAX_ROUNDS = 12
-_MOST_EDGES = 1000
-"""Of an operation whose producers were taken out."""
+_MOST_MORE_EDGES = 8
+"""Of an operation whose producers were taken out: edges shall not grow with the square of operations."""
 _RADIUS = 2
 """Steps to the neighbours that describe an operation between two changes."""
 
@@ -96,13 +97,12 @@ class _Graph:
         self.unmatched -= skipped
         producers: list[list[int]] = []
         for sources in self.producers:
-            producers.append(
-                [
-                    source
-                    for producer in sources
-                    for source in (producers[producer] if producer in skipped else [producer])
-                ][:_MOST_EDGES]
+            joined = (
+                source
+                for producer in sources
+                for source in (producers[producer] if producer in skipped else (producer,))
             )
+            producers.append([*islice(joined, len(sources) + _MOST_MORE_EDGES)])
         for position in skipped:
             producers[position] = []
         self.set_producers(producers)

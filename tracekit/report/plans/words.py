@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tracekit.mlmodels.plans import PlannedOperation
 from tracekit.model.vocabulary import Engine
+from tracekit.text import clip
 
 ENGINE_WORDS: dict[Engine | None, str] = {
     Engine.ANE: "Neural Engine",
@@ -11,9 +12,12 @@ ENGINE_WORDS: dict[Engine | None, str] = {
     Engine.CPU: "CPU",
     None: "not stated",
 }
+_MOST_CHARACTERS = 120
 
 
 def name_operation(operation: PlannedOperation) -> str:
-    """Return an operation's name, or its first output, with its kind before it."""
+    """Return an operation's name, or its first output, with its kind before it; cut where it is too long."""
     name = operation.name or next(iter(operation.outputs), "")
-    return " ".join(dict.fromkeys(filter(None, (operation.kind, name)))) or "not named"
+    return (
+        clip(" ".join(dict.fromkeys(filter(None, (operation.kind, name)))), _MOST_CHARACTERS) or "not named"
+    )
