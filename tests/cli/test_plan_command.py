@@ -51,7 +51,7 @@ def headline(path: Path) -> str:
         ("A?C", "1 of 3 operations is anticipated off the Neural Engine, in 1 place: 3 segments. The plan states no engine for 1 operation."),
         ("C??", "None of 3 operations is anticipated on the Neural Engine: 1 on the CPU, in 2 segments. The plan states no engine for 2 operations."),
         ("A", "The one operation is anticipated on the Neural Engine."),
-        ("G", "The one operation is anticipated off the Neural Engine, on the GPU."),
+        ("G", "The one operation is anticipated off the Neural Engine: 1 on the GPU."),
         ("??", "The plan states no engine for any of its 2 operations."),
         ("", "The file states no placement."),
     ],
@@ -88,7 +88,7 @@ def test_costs_and_unknown_words_are_shown(tmp_path: Path) -> None:
 
 ANALYTICS = """program(1.3)
 {
-    func main<ios18>(tensor<fp16, [8]> x) {
+    func main<ios18>(tensor<fp16, [8]> x) [Launch_ane_ms = fp64(0x1p-3), Launch_bnns_ms = fp64(0x0p+0), Src_ane_Dest_bnns_ms = fp64(0x1p-2), Src_bnns_Dest_ane_ms = fp64(0x1p-2), Src_bnns_Dest_jit_call_ms = fp64(0x1p+1)] {
             tensor<fp16, [8]> a = conv(x = x)[BackendSupport = list<string, 2>(["bnns", "ane"]), SelectedBackend = string("ane"), name = string("c")];
             tensor<int32, [8]> b = cast(x = a)[BackendSupport = list<string, 2>(["bnns", "unsupported"]), SelectedBackend = string("bnns"), ValidationMessage = dict<string, string>({{"ane", "Unsupported tensor data type: int32"}}), name = string("t")];
             tensor<int32, [8]> d = add(x = b)[BackendSupport = list<string, 2>(["bnns", "ane"]), SelectedBackend = string("bnns"), name = string("s")];
@@ -106,6 +106,10 @@ def test_reasons_are_the_runtime_s_words(tmp_path: Path) -> None:
         "No reason stated; the Neural Engine is among the engines that support them: 1 operation; add s"
         in text
     )
+    assert (
+        "1 transition between engines. Beside the operations, the plan estimates 125 µs for each launch on the"
+        " Neural Engine and 250 µs for each change to it or from it."
+    ) in text
     assert "A plan states what the runtime anticipates" in text
     assert "observed" not in text
 

@@ -101,9 +101,9 @@ def _read_function(tokens: _Tokens) -> Function:
     while not tokens.skip(")"):
         inputs.append(_read_typed_name(tokens))
         tokens.skip(",")
-    _read_attributes(tokens)
+    attributes = _read_attributes(tokens)
     operations, outputs = _read_body(tokens)
-    return Function(name, tuple(inputs), outputs, tuple(operations), opset)
+    return Function(name, tuple(inputs), outputs, tuple(operations), opset, attributes)
 
 
 def _read_body(tokens: _Tokens) -> tuple[list[Operation], tuple[str, ...]]:

@@ -86,13 +86,17 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of a model; a neural network has one, named ``main``. ``opset`` is ``CoreML7`` or alike."""
+    """A function of a model; a neural network has one, named ``main``. ``opset`` is ``CoreML7`` or alike.
+
+    ``attributes`` are what a text states of the whole function, such as the costs in an ``analytics.mil``.
+    """
 
     name: str
     inputs: tuple[Value, ...]
     outputs: tuple[str, ...]
     operations: tuple[Operation, ...]
     opset: str = ""
+    attributes: Mapping[str, Constant] = field(default_factory=dict)
 
     def computing(self) -> Iterator[Operation]:
         """Iterate over the operations that compute: neither constants nor parts of other operations."""

@@ -24,6 +24,7 @@ def test_analytics_have_backends_costs_and_messages(tmp_path: Path) -> None:
     plan = read_plan(write(tmp_path, "analytics.mil", ANALYTICS))
     assert (plan.form, plan.runtime, plan.chip, plan.os_build) == ("analytics.mil", "Core ML", "", "")
     (main,) = plan.functions
+    assert main.overheads_ms == {"Launch_ane_ms": 0.125}
     conv, topk, relu, gelu = main.operations
     assert conv == PlannedOperation(
         kind="conv",
@@ -320,9 +321,11 @@ def test_both_forms_of_a_real_plan_agree() -> None:
     ],
 )
 def test_real_analytics_of_an_m4(name: str, count: int, kind: str, text: str) -> None:
-    """``support.tsv`` beside them: each is on the CPU, which these operators' probes also are."""
+    """The oracle of the engines is ``support.tsv``, which their source made with ``MLComputePlan``."""
     plan = read_plan(PLANS / "m4_macos27" / f"{name}.mil")
     assert runs(plan) == [[("CPU", count)]]
     (operation,) = [item for item in plan.functions[0].operations if item.kind == kind]
     assert operation.messages == (PlanMessage(text, "ane"),)
-    assert operation.supported == frozenset((CPU,))
+    rows = (line.split("\t") for line in (PLANS / "m4_macos27" / "support.tsv").read_text().splitlines()[1:])
+    supports_ane = {probe: ane == "1" for probe, ane, *_ in rows}
+    assert (ANE in (operation.supported or ())) is supports_ane[name] is False

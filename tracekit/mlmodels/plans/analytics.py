@@ -15,7 +15,7 @@ from tracekit.mlmodels.plans.devices import find_engine, find_engines
 from tracekit.mlmodels.plans.places import find_core_ml_place
 from tracekit.mlmodels.plans.plan import Plan, PlanMessage, PlannedFunction, PlannedOperation
 from tracekit.mlmodels.plans.plan_file import PlanFile
-from tracekit.mlmodels.program import Constant, Operation
+from tracekit.mlmodels.program import Constant, Function, Operation
 
 FORM = "analytics.mil"
 
@@ -29,14 +29,19 @@ def recognises(file: PlanFile) -> bool:
 
 def read(file: PlanFile) -> Plan:
     """Read the plan. Raises ``DamagedModelError``."""
-    functions = tuple(
-        PlannedFunction(
-            function.name, add_cost_shares([_plan_operation(operation) for operation in function.operations])
-        )
-        for function in read_program(file.read_text())
-    )
+    functions = tuple(_plan_function(function) for function in read_program(file.read_text()))
     chip, os_build = find_core_ml_place(file.path.absolute())
     return Plan(file.path, FORM, "Core ML", functions, chip=chip, os_build=os_build)
+
+
+def _plan_function(function: Function) -> PlannedFunction:
+    operations = add_cost_shares([_plan_operation(operation) for operation in function.operations])
+    overheads = {
+        name: cost
+        for name, value in function.attributes.items()
+        if name.endswith("_ms") and (cost := read_cost(value)) is not None
+    }
+    return PlannedFunction(function.name, operations, overheads_ms=overheads)
 
 
 def _plan_operation(operation: Operation) -> PlannedOperation:

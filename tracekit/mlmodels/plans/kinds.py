@@ -152,7 +152,7 @@ def _read_folder(folder: Path) -> Plan:
     files, bundles = _find_plans(folder)
     places = [*files, *bundles]
     if len(places) > 1:
-        names = ", ".join(str(place.relative_to(folder)) for place in places[:_NAMED])
+        names = ", ".join(place.relative_to(folder).as_posix() for place in places[:_NAMED])
         more = ", …" if len(places) > _NAMED else ""
         raise DamagedModelError(f"holds {len(places)} plans: {names}{more}; name one of them")
     if files:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from tracekit.mlmodels.plans import Plan, PlannedOperation
@@ -30,7 +30,7 @@ from tracekit.report.document.blocks import (
     count_note,
     make_sentence,
 )
-from tracekit.text import format_percent, join_words, list_first, plural
+from tracekit.text import format_percent, format_rounded, join_words, list_first, plural
 
 _MOST_ROWS = 40
 _MOST_NAMES = 4
@@ -75,30 +75,33 @@ def _summarize(plan: Plan, counts: PlanCounts) -> str:
 
 def _summarize_operations(plan: Plan, counts: PlanCounts) -> Iterator[str]:
     functions = sum(1 for function in plan.functions if function.operations)
-    scope = f" in {plural(functions, 'function')}" if functions > 1 else ""
-    total = plural(counts.operations, "operation")
+    total = plural(counts.operations, "operation") + (f" in {functions:,} functions" if functions > 1 else "")
     segments = plural(counts.segments, "segment")
+    others = _list_others(Counter(operation.engine for operation in _iter_computing(plan)))
+    off, on = (f"{_be(count)} anticipated" for count in (counts.off_ane, counts.on_ane))
     if counts.operations == 1:
-        engine = next(_iter_computing(plan)).engine
-        where = "on the Neural Engine" if counts.on_ane else f"off the Neural Engine, on the {_WORDS[engine]}"
+        where = "on the Neural Engine" if counts.on_ane else f"off the Neural Engine: {others}"
         yield f"The one operation is anticipated {where}."
     elif not counts.on_ane:
-        engines = Counter(operation.engine for operation in _iter_computing(plan))
-        where = [f"{engines[engine]:,} on the {_WORDS[engine]}" for engine in _OTHERS if engines[engine]]
-        places = join_words(where)
-        yield f"None of {total}{scope} is anticipated on the Neural Engine: {places}, in {segments}."
+        yield f"None of {total} is anticipated on the Neural Engine: {others}, in {segments}."
     elif counts.off_ane:
-        verb = "is" if counts.off_ane == 1 else "are"
-        yield (
-            f"{counts.off_ane:,} of {total}{scope} {verb} anticipated off the Neural Engine, in"
-            f" {plural(counts.places, 'place')}: {segments}."
-        )
+        places = f"in {plural(counts.places, 'place')}: {segments}"
+        yield f"{counts.off_ane:,} of {total} {off} off the Neural Engine, {places}."
     elif counts.unstated:
-        yield f"{counts.on_ane:,} of {total}{scope} are anticipated on the Neural Engine: {segments}."
+        yield f"{counts.on_ane:,} of {total} {on} on the Neural Engine: {segments}."
     else:
-        yield f"All {total}{scope} are anticipated on the Neural Engine: {segments}."
+        yield f"All {total} are anticipated on the Neural Engine: {segments}."
     if counts.unstated:
         yield f"The plan states no engine for {plural(counts.unstated, 'operation')}."
+
+
+def _list_others(counts: Mapping[Engine | None, int]) -> str:
+    """Return ``2 on the GPU and 1 on the CPU``, or an empty text."""
+    return join_words([f"{counts[engine]:,} on the {_WORDS[engine]}" for engine in _OTHERS if counts[engine]])
+
+
+def _be(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _iter_computing(plan: Plan) -> Iterator[PlannedOperation]:
@@ -106,16 +109,16 @@ def _iter_computing(plan: Plan) -> Iterator[PlannedOperation]:
 
 
 def _summarize_regions(plan: Plan) -> str:
-    counts = Counter(region.engine for function in plan.functions for region in function.regions)
-    others = [f"{counts[engine]:,} on the {_WORDS[engine]}" for engine in _OTHERS if counts[engine]]
-    if counts[Engine.ANE]:
-        verb = "is" if counts[Engine.ANE] == 1 else "are"
-        parts = [f"{plural(counts[Engine.ANE], 'region')} {verb} anticipated on the Neural Engine", *others]
-        return f"{join_words(parts)}."
+    counts: Counter[Engine | None] = Counter(
+        region.engine for function in plan.functions for region in function.regions
+    )
+    others = _list_others(counts)
+    if on_ane := counts[Engine.ANE]:
+        first = f"{plural(on_ane, 'region')} {_be(on_ane)} anticipated on the Neural Engine"
+        return f"{' and '.join(filter(None, (first, others)))}."
     if plan.ane_regions == 0:
-        also = f"; {join_words(others)}" if others else ""
-        return f"No region is anticipated on the Neural Engine{also}."
-    return f"The file names regions: {join_words(others)}. It does not show whether there are others."
+        return f"No region is anticipated on the Neural Engine{f'; {others}' if others else ''}."
+    return f"The file names regions: {others}. It does not show whether there are others."
 
 
 def _summarize_messages(plan: Plan, counts: PlanCounts) -> str:
@@ -158,8 +161,8 @@ def _list_facts(plan: Plan) -> Facts:
 
 def _list_segments(plan: Plan, counts: PlanCounts) -> Iterator[Block]:
     rows = list(islice(_describe_segments(plan), _MOST_ROWS))
-    if counts.transitions:
-        yield Paragraph(f"{plural(counts.transitions, 'transition')} between engines.")
+    if sentences := list(_describe_transitions(plan, counts)):
+        yield Paragraph(" ".join(sentences))
     columns = [
         Column(
             name,
@@ -177,6 +180,30 @@ def _list_segments(plan: Plan, counts: PlanCounts) -> Iterator[Block]:
         yield Items((Item(count_note(counts.segments - _MOST_ROWS)),))
 
 
+def _describe_transitions(plan: Plan, counts: PlanCounts) -> Iterator[str]:
+    if counts.transitions:
+        yield f"{plural(counts.transitions, 'transition')} between engines."
+    launches = {function.overheads_ms.get(_LAUNCH) for function in plan.functions}
+    changes = {
+        cost
+        for function in plan.functions
+        for name, cost in function.overheads_ms.items()
+        if name.startswith("Src_") and "_ane_" in f"{name}_"
+    }
+    # Numbers that differ between functions or backends are left to the JSON.
+    parts = [
+        f"{format_rounded(cost * 1e6)} for each {subject}"
+        for costs, subject in (
+            (launches, "launch on the Neural Engine"),
+            (changes, "change to it or from it"),
+        )
+        if len(costs) == 1 and (cost := next(iter(costs)))
+    ]
+    if parts:
+        yield f"Beside the operations, the plan estimates {join_words(parts)}."
+
+
+_LAUNCH = "Launch_ane_ms"
 _SEGMENT = ("function", "segment", "engine", "operations", "cost", "first", "last")
 _NUMBERS = ("segment", "operations", "cost")
 _CLIPPED = ("function", "first", "last")

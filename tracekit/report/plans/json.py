@@ -39,6 +39,7 @@ def to_json(plan: Plan) -> str:
 def _build_function(function: PlannedFunction) -> dict[str, Any]:
     return {
         "name": function.name or None,
+        "overheads_ms": dict(function.overheads_ms),
         "operations": [_build_operation(operation) for operation in function.operations],
         "segments": [
             {
