@@ -173,4 +173,4 @@ def test_a_gpu_only_plan_fails_without_a_recording() -> None:
     arguments = ["check", "plan", str(GPU_ONLY), "--require", "ANE regions >= 1"]
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 1
-    assert "ANE regions is 0 (anticipated). The manifest lists no binary for the Neural" in result.stdout
+    assert "ANE regions is 0 (anticipated). The manifest" in result.stdout

@@ -59,7 +59,9 @@ def _list_operations(operations: tuple[PlannedOperation, ...], rule: PlanConditi
 def _describe_operation(operation: PlannedOperation) -> str:
     """Return ``gather gather_12 (CPU, model.py:290)``."""
     engine = operation.engine or (f"'{operation.device}'" if operation.device else "no engine stated")
-    return f"{name_operation(operation)} ({', '.join(filter(None, (engine, operation.source)))})"
+    return (
+        f"{name_operation(operation) or 'not named'} ({', '.join(filter(None, (engine, operation.source)))})"
+    )
 
 
 def _quote_messages(operations: tuple[PlannedOperation, ...], engine: Engine | None) -> str:
@@ -67,8 +69,8 @@ def _quote_messages(operations: tuple[PlannedOperation, ...], engine: Engine | N
     quotes: dict[str, str] = {}
     for operation in operations:
         for message in operation.messages:
-            if engine is None or find_engine(message.device) in (engine, None):
-                quotes.setdefault(message.text, name_operation(operation))
+            if engine is None or not message.device or find_engine(message.device) is engine:
+                quotes.setdefault(message.text, name_operation(operation) or "an operation")
     texts = [
         f"about {name} '{clip(text, _MOST_CHARACTERS)}'" for text, name in list(quotes.items())[:_MOST_QUOTES]
     ]

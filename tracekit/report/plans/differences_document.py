@@ -31,6 +31,7 @@ from tracekit.text import UNAVAILABLE, format_percent, join_words, list_first, p
 
 _MOST_ROWS = 40
 _MOST_NAMES = 8
+_NOT_NAMED = "not named"
 _SIDES = ("BASE", "NEW")
 
 
@@ -173,7 +174,7 @@ def _describe_change(base: str, new: str) -> str:
 def _tabulate_moved(moved: Sequence[OperationPair]) -> Iterator[Block]:
     rows = [
         (
-            name_operation(pair.new),
+            name_operation(pair.new) or _NOT_NAMED,
             f"{ENGINE_WORDS[pair.base.engine]} → {ENGINE_WORDS[pair.new.engine]}",
             _describe_cost(pair),
             _explain_move(pair),
@@ -208,14 +209,15 @@ def _explain_move(pair: OperationPair) -> str:
 def _list_unmatched(differences: PlanDifferences) -> Iterator[Item]:
     for side, functions in zip(_SIDES, (differences.only_base, differences.only_new), strict=True):
         if functions:
-            names = list_first([name or "without a name" for name in functions], _MOST_NAMES)
-            yield Item(f"Functions of {side} alone: {names}")
+            names = [name or "without a name" for name in functions]
+            yield Item(f"Functions of {side} alone: {list_first(names, _MOST_NAMES)}")
     several = len(differences.functions) > 1
     for function in differences.functions:
         where = f" in {function.new.name}" if several and function.new.name else ""
         for words, operations in _list_kinds(function):
-            names = list_first([name_operation(operation) for operation in operations], _MOST_NAMES)
-            yield Item(f"{words}{where}: {plural(len(operations), 'operation')}: {names}")
+            names = [name_operation(operation) or _NOT_NAMED for operation in operations]
+            count = plural(len(operations), "operation")
+            yield Item(f"{words}{where}: {count}: {list_first(names, _MOST_NAMES)}")
 
 
 def _list_kinds(function: FunctionDifferences) -> Iterator[tuple[str, tuple[PlannedOperation, ...]]]:

@@ -16,8 +16,9 @@ _MOST_CHARACTERS = 120
 
 
 def name_operation(operation: PlannedOperation) -> str:
-    """Return an operation's name, or its first output, with its kind before it; cut where it is too long."""
+    """Return an operation's kind and name, or its first output; an empty text where it has none.
+
+    A name that is too long to be read is cut.
+    """
     name = operation.name or next(iter(operation.outputs), "")
-    return (
-        clip(" ".join(dict.fromkeys(filter(None, (operation.kind, name)))), _MOST_CHARACTERS) or "not named"
-    )
+    return clip(" ".join(dict.fromkeys(filter(None, (operation.kind, name)))), _MOST_CHARACTERS)
