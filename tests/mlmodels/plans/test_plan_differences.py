@@ -82,7 +82,7 @@ def test_what_moved_has_both_engines_the_cost_and_the_reason_now() -> None:
         for line in text.splitlines()
         if line.startswith(("Neural Engine", "CPU", "together", "  "))
     ]
-    assert ["CPU", "0", "→", "1", "0", "→", "1", "–", "→", "20.0", "%"] in table
+    assert ["CPU", "0", "→", "1", "0", "→", "1", "0.0", "%", "→", "20.0", "%"] in table
     assert ["together", "5", "1", "→", "3"] in table
 
 

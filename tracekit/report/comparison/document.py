@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison, Difference, FunctionChange, Group
@@ -54,7 +55,7 @@ def build_document(
     sections = [
         Section("verdict", "Summary", (headline,), is_lead=True),
         *([] if comparison.without_times else [_build_models(comparison), parts.build_parts(comparison)]),
-        *([] if plans is None else build_differences(plans, has_recordings=True)),
+        *([] if plans is None else [_nest_plans(plans)]),
         Section("changes", "Required", _list_changes(changes)),
         Section("findings", FINDINGS, _list_findings(comparison)),
     ]
@@ -75,6 +76,11 @@ def build_document(
     if comparison.samples or not comparison.without_times:
         sections.append(Section(FLAME, words.FLAME, (Picture(FLAME),), is_folded=True))
     return tuple(section for section in sections if section.blocks)
+
+
+def _nest_plans(plans: PlanDifferences) -> Section:
+    section, *parts = build_differences(plans, has_recordings=True)
+    return replace(section, blocks=(*section.blocks, *parts))
 
 
 def _build_models(comparison: Comparison) -> Section:

@@ -128,13 +128,13 @@ def _describe_plan(plan: Plan) -> str:
 
 
 def _tabulate_engines(differences: PlanDifferences) -> Table | None:
-    totals = [
-        {total.engine: total for total in total_engines(plan)} for plan in (differences.base, differences.new)
-    ]
+    base_totals, new_totals = (
+        _complete_totals(total_engines(plan)) for plan in (differences.base, differences.new)
+    )
     rows = [
-        (ENGINE_WORDS[engine], *_describe_totals(totals[0].get(engine), totals[1].get(engine)))
-        for engine in (Engine.ANE, Engine.GPU, Engine.CPU, None)
-        if any(engine in side for side in totals)
+        (ENGINE_WORDS[old.engine], *_describe_totals(old, new))
+        for old, new in zip(base_totals, new_totals, strict=True)
+        if old.operations or new.operations
     ]
     if not rows:
         return None
@@ -151,15 +151,21 @@ def _tabulate_engines(differences: PlanDifferences) -> Table | None:
     return Table.from_rows(header, rows, numbers=set(header[1:]), caption="BASE → NEW")
 
 
-def _describe_totals(base: EngineTotal | None, new: EngineTotal | None) -> tuple[str, str, str]:
-    sides = (base, new)
+def _complete_totals(totals: Sequence[EngineTotal]) -> list[EngineTotal]:
+    """Return a total for each engine, in a fixed order; an engine without operations has none of the cost."""
+    by_engine = {total.engine: total for total in totals}
+    share = 0.0 if any(total.cost_share is not None for total in totals) else None
+    return [by_engine.get(engine, EngineTotal(engine, 0, 0, share)) for engine in ENGINE_WORDS]
+
+
+def _describe_totals(base: EngineTotal, new: EngineTotal) -> tuple[str, str, str]:
     costs = (
-        UNAVAILABLE if side is None or side.cost_share is None else format_percent(side.cost_share, 1)
-        for side in sides
+        UNAVAILABLE if total.cost_share is None else format_percent(total.cost_share, 1)
+        for total in (base, new)
     )
     return (
-        _describe_change(*(f"{side.operations:,}" if side else "0" for side in sides)),
-        _describe_change(*(f"{side.segments:,}" if side else "0" for side in sides)),
+        _describe_change(f"{base.operations:,}", f"{new.operations:,}"),
+        _describe_change(f"{base.segments:,}", f"{new.segments:,}"),
         _describe_change(*costs),
     )
 
