@@ -18,6 +18,7 @@ from typing import TypeVar
 from tracekit.mlmodels.plans.places import find_core_ai_place
 from tracekit.mlmodels.plans.plan import Plan, PlanMessage, PlannedFunction, PlannedOperation
 from tracekit.mlmodels.plans.plan_file import PlanFile
+from tracekit.mlmodels.wire import DamagedModelError
 
 FORM = "specialization output"
 
@@ -25,7 +26,7 @@ _Key = TypeVar("_Key", str, "tuple[str, str, str]")
 
 _OVERLAP_BYTES = 4_096
 """What is looked at again where a line is cut into pieces: no message is longer."""
-_MAX_DISTINCT = 50_000
+_MAX_DISTINCT = 200_000
 _MAX_BLOCK_LINES, _MAX_ERRORS = 60, 20
 
 _MARK = re.compile(
@@ -37,8 +38,9 @@ _HINTS = (b"ANE", b"ane_", b"internal error", b"incompatibleCompiled", b"coreai-
 """Each message has one of these, and few other lines have: searching for them is fast."""
 _REFUSAL = re.compile(
     rb'"ane_validation_message"\("(?P<message>(?:[^"\\\n]|\\.){1,2000})"'
-    rb'|(?<!\(\) )failed: (?P<reason>[^\n"<>]{0,300}?\bANE\b[^\n"<>]{0,300})'
+    rb'|(?<!\(\) )failed: (?P<reason>[^\n"<>]{1,500})'
 )
+_ANE = re.compile(rb"\bANE\b")
 _SOURCE = re.compile(
     rb'"(?P<quoted>[^"\n]{1,500})":(?P<quoted_line>\d{1,7})(?::\d|\b)|^(?P<plain>[^\s:"]{1,500}\.\w{1,6}):(?P<plain_line>\d{1,7}):\d'
 )
@@ -96,8 +98,6 @@ def read(file: PlanFile) -> Plan:
 
 
 def _list_limits(messages: _Messages) -> Iterator[str]:
-    if messages.is_full:
-        yield f"The text has more different messages than {_MAX_DISTINCT:,}; the first of them are shown."
     if messages.refusals or messages.failures:
         yield "The text names what was refused; it does not list other operations, nor where any will run."
     else:
@@ -115,7 +115,7 @@ class _Messages:
         """By name of the operation, source line and text."""
         self.failures: Counter[str] = Counter()
         self.chip = self.cache = ""
-        self.is_core_ml = self.is_core_ai = self.is_full = False
+        self.is_core_ml = self.is_core_ai = False
         self._line: list[str] = []
         self._source = self._name = ""
         self._block: _CompilerBlock | None = None
@@ -138,7 +138,8 @@ class _Messages:
 
     def _add_messages(self, piece: bytes, seen: int) -> None:
         for match in _REFUSAL.finditer(piece):
-            if match.end() > seen and len(self._line) < _MAX_DISTINCT:
+            is_about_ane = match["reason"] is None or _ANE.search(match["reason"]) is not None
+            if is_about_ane and match.end() > seen and len(self._line) < _MAX_DISTINCT:
                 self._line.append(_decode(match["message"] or match["reason"]))
         for match in _FAILURE.finditer(piece):
             if match.end() > seen:
@@ -150,8 +151,8 @@ class _Messages:
             self._block = _CompilerBlock(offline[0])
         if not self.cache and (cache := _CACHE.search(piece)):
             self.cache = _decode(cache[0])
-        self.is_core_ml |= _CORE_ML.search(piece) is not None
-        self.is_core_ai |= b"ane_validation_message" in piece or offline is not None or bool(self.cache)
+        self.is_core_ml = self.is_core_ml or _CORE_ML.search(piece) is not None
+        self.is_core_ai = self.is_core_ai or b"ane_validation_message" in piece or bool(offline or self.cache)
 
     def finish(self) -> None:
         """Take what the end of the text leaves open."""
@@ -170,10 +171,9 @@ class _Messages:
         self._block = None
 
     def _count(self, counts: Counter[_Key], key: _Key) -> None:
-        if key in counts or len(counts) < _MAX_DISTINCT:
-            counts[key] += 1
-        else:
-            self.is_full = True
+        counts[key] += 1
+        if len(counts) > _MAX_DISTINCT:
+            raise DamagedModelError(f"holds more than {_MAX_DISTINCT:,} different messages")
 
 
 class _CompilerBlock:

@@ -15,9 +15,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from tracekit.mlmodels.plans.costs import read_cost
-from tracekit.mlmodels.plans.plan import Plan, PlanMessage, PlannedFunction, PlannedOperation
+from tracekit.mlmodels.plans.plan import (
+    MAX_PLANNED_OPERATIONS,
+    Plan,
+    PlanMessage,
+    PlannedFunction,
+    PlannedOperation,
+)
 from tracekit.mlmodels.plans.plan_file import PlanFile
-from tracekit.mlmodels.program import MAX_OPERATIONS
 from tracekit.mlmodels.wire import DamagedModelError
 from tracekit.text import plural
 
@@ -48,8 +53,8 @@ def read(file: PlanFile) -> Plan:
         elif match := _COST.search(line):
             name, kind, runtime_ms = _read_features(match[1].decode("utf-8", "replace").strip().split(","))
             costs.setdefault((name, kind), runtime_ms)
-        if len(refused) + len(costs) > MAX_OPERATIONS:
-            raise DamagedModelError(f"holds more than {MAX_OPERATIONS:,} operations")
+        if len(refused) + len(costs) > MAX_PLANNED_OPERATIONS:
+            raise DamagedModelError(f"holds more than {MAX_PLANNED_OPERATIONS:,} operations")
     operations = [
         PlannedOperation(
             kind=_decode(kind), name=_decode(number), messages=(PlanMessage(_decode(reason), "ane", count),)

@@ -34,6 +34,10 @@ _HASH_OF_NOTHING = hashlib.sha256().hexdigest()
 _PREFERRED = {2: "the Neural Engine"}
 """``preferredDevice`` of packages whose app asked for it, by EXP-026; other numbers are not established."""
 
+_TRAILER = struct.Struct(">6xBBQQQ")
+"""Of a binary list: bytes of an offset and of a reference, parts, the first part, the table of offsets."""
+_LONG_PARTS = frozenset((4, 5, 6, 8, 0xA, 0xC, 0xD))
+_LENGTH_FOLLOWS = 0x0F
 _PROPERTY_LIST_ERRORS = (
     ValueError,
     OverflowError,
@@ -112,10 +116,40 @@ def _load(path: Path) -> dict[str, Any]:
         raise DamagedModelError(f"holds {path.name} of {size:,} bytes; at most {_MAX_BYTES:,} are read")
     try:
         # From memory: a length in a binary list is then compared with the bytes that are there.
-        loaded = plistlib.loads(path.read_bytes())
+        data = path.read_bytes()
+        _require_parts_apart(data)
+        loaded = plistlib.loads(data)
     except _PROPERTY_LIST_ERRORS as error:
         raise DamagedModelError(f"holds {path.name}, which is no property list that can be read") from error
     return read_object(loaded)
+
+
+def _require_parts_apart(data: bytes) -> None:
+    """Raise ``ValueError`` for a binary list with parts that overlap: each would be read as a copy."""
+    if not data.startswith(b"bplist00") or len(data) < _TRAILER.size:
+        return
+    offset_bytes, _, count, _, table = _TRAILER.unpack(data[-_TRAILER.size :])
+    if count * offset_bytes > len(data):
+        raise ValueError("more parts than bytes")
+    total = 0
+    for number in range(count):
+        start = table + number * offset_bytes
+        place = int.from_bytes(data[start : start + offset_bytes], "big")
+        total += _measure_part(data, place)
+        if total > 2 * len(data):
+            raise ValueError("parts that overlap")
+
+
+def _measure_part(data: bytes, place: int) -> int:
+    """Return the length that a part of a binary list states; the widest have two bytes for each of it."""
+    token = data[place]
+    length = token & 0x0F
+    if token >> 4 not in _LONG_PARTS:
+        return 1
+    if length == _LENGTH_FOLLOWS:
+        size = 1 << (data[place + 1] & 0x0F)
+        length = int.from_bytes(data[place + 2 : place + 2 + size], "big")
+    return length
 
 
 def _iter_descriptors(package: dict[str, Any]) -> Iterator[dict[str, Any]]:

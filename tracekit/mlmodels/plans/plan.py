@@ -14,6 +14,8 @@ from typing import Literal, TypeAlias
 from tracekit.model.vocabulary import Engine
 
 Runtime: TypeAlias = Literal["Core ML", "Core AI"]
+MAX_PLANNED_OPERATIONS = 200_000
+"""The most operations of a plan; the largest models known have some tens of thousands."""
 
 
 @dataclass(frozen=True, slots=True)

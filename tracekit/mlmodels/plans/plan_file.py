@@ -15,6 +15,8 @@ HEAD_BYTES = 1 << 20
 """The beginning of a file by which its kind is recognised."""
 _MAX_TEXT_BYTES = 256 << 20
 _MAX_JSON_BYTES = 64 << 20
+_MAX_JSON_MARKS = 5_000_000
+"""Brackets, commas and colons: each is a value of some 80 bytes, however short its text is."""
 _MAX_PIECE_BYTES = 1 << 20
 
 
@@ -42,8 +44,11 @@ class PlanFile:
             return None
         if self.path.stat().st_size > _MAX_JSON_BYTES:
             return None
+        data = self.path.read_bytes()
+        if sum(data.count(mark) for mark in (b"{", b"[", b",", b":")) > _MAX_JSON_MARKS:
+            return None
         try:
-            return json.loads(self.path.read_bytes())
+            return json.loads(data)
         except (ValueError, RecursionError):
             return None
 

@@ -9,21 +9,29 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import PurePosixPath
 
 from tracekit.mlmodels.plans.costs import add_cost_shares, read_cost
 from tracekit.mlmodels.plans.devices import find_engine, find_engines
 from tracekit.mlmodels.plans.places import find_core_ml_place
-from tracekit.mlmodels.plans.plan import Plan, PlanMessage, PlannedFunction, PlannedOperation
+from tracekit.mlmodels.plans.plan import (
+    MAX_PLANNED_OPERATIONS,
+    Plan,
+    PlanMessage,
+    PlannedFunction,
+    PlannedOperation,
+)
 from tracekit.mlmodels.plans.plan_file import PlanFile
-from tracekit.mlmodels.program import MAX_OPERATIONS, is_constant_kind
+from tracekit.mlmodels.program import is_constant_kind
 from tracekit.mlmodels.wire import DamagedModelError
 
+_TOO_MANY = f"holds more than {MAX_PLANNED_OPERATIONS:,} operations"
 LOG, TABLE, LINES = "segmentation log", "segmentation table", "compute plan lines"
 
 # The log ----------------------------------------------------------------------------------------------------
 
-_ENTRY = re.compile(r"^.* at (?P<path>/\S.*):\d+:\d+, \{$")
+_ENTRY, _ENTRY_END = " at /", ", {"
 _FIELD = re.compile(r'^\s*"?(?P<key>\w+)"? = (?P<value>.*?);?$')
 _LEFT_OUT = "reaches no further than an operation: it is cut off"
 
@@ -38,14 +46,18 @@ def read_log(file: PlanFile) -> Plan:
     """Read the operations, in the order of their index. Raises ``DamagedModelError``."""
     place = PurePosixPath()
     by_function: dict[str, list[tuple[int, PlannedOperation]]] = {}
-    lines = iter(file.read_text().splitlines())
+    lines = _iter_texts(file)
+    count = 0
     for line in lines:
-        match = _ENTRY.match(line)
-        if match is None:
+        _, mark, path = line.partition(_ENTRY)
+        if not mark or not line.endswith(_ENTRY_END):
             continue
-        place = PurePosixPath(match["path"])
+        place = PurePosixPath(f"/{path}")
         function, index, operation = _read_entry(_read_fields(lines))
         by_function.setdefault(function, []).append((index, operation))
+        count += 1
+        if count > MAX_PLANNED_OPERATIONS:
+            raise DamagedModelError(_TOO_MANY)
     if not by_function:
         raise DamagedModelError("holds no operation that is whole")
     chip, os_build = find_core_ml_place(place)
@@ -63,6 +75,10 @@ def read_log(file: PlanFile) -> Plan:
 def _count_gaps(indexes: Sequence[int]) -> int:
     """Return how many operations before the last are not in a log, which can lose lines."""
     return max(indexes) + 1 - len(set(indexes))
+
+
+def _iter_texts(file: PlanFile) -> Iterator[str]:
+    return (line.decode("utf-8", "replace").rstrip("\r\n") for line in file.iter_lines())
 
 
 def _get_index(entry: tuple[int, PlannedOperation]) -> int:
@@ -131,14 +147,14 @@ def recognises_table(file: PlanFile) -> bool:
 
 def read_table(file: PlanFile) -> Plan:
     """Read the rows; columns are found by their names. Raises ``DamagedModelError``."""
-    rows = csv.reader(file.read_text().splitlines(), skipinitialspace=True)
+    rows = csv.reader(_iter_texts(file), skipinitialspace=True)
     try:
         header = [name.strip() for name in next(rows)]
-        entries = [_read_row(header, row) for row in rows if row]
+        entries = [_read_row(header, row) for row in islice(filter(None, rows), MAX_PLANNED_OPERATIONS + 1)]
     except csv.Error as error:
         raise DamagedModelError(f"is no table: {error}") from error
-    if len(entries) > MAX_OPERATIONS:
-        raise DamagedModelError(f"holds more than {MAX_OPERATIONS:,} operations")
+    if len(entries) > MAX_PLANNED_OPERATIONS:
+        raise DamagedModelError(_TOO_MANY)
     slots = [name.removeprefix("backend_") for name in header if name.startswith("backend_")]
     # A backend that does not support an operation has no name in its slot: other rows have it.
     names = {
@@ -210,7 +226,7 @@ def recognises_lines(file: PlanFile) -> bool:
 def read_lines(file: PlanFile) -> Plan:
     """Read the lines, which are in the order of the program."""
     operations = []
-    for match in _LINE.finditer(file.read_text()):
+    for match in filter(None, map(_LINE.search, _iter_texts(file))):
         percent = _read_number(match["cost"])
         operations.append(
             PlannedOperation(
@@ -220,4 +236,6 @@ def read_lines(file: PlanFile) -> Plan:
                 cost_share=None if percent is None else percent / 100,
             )
         )
+        if len(operations) > MAX_PLANNED_OPERATIONS:
+            raise DamagedModelError(_TOO_MANY)
     return Plan(file.path, LINES, "Core ML", (PlannedFunction("main", tuple(operations)),))

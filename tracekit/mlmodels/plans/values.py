@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tracekit.mlmodels.program import MAX_OPERATIONS
+from tracekit.mlmodels.plans.plan import MAX_PLANNED_OPERATIONS
 from tracekit.mlmodels.wire import DamagedModelError
 
 
@@ -27,6 +27,6 @@ def read_texts(value: object) -> tuple[str, ...]:
 def iter_objects(value: object) -> Iterator[dict[str, Any]]:
     """Yield the objects of a list of operations. Raises ``DamagedModelError`` where it is too long."""
     items = value if isinstance(value, list) else []
-    if len(items) > MAX_OPERATIONS:
-        raise DamagedModelError(f"holds more than {MAX_OPERATIONS:,} operations")
+    if len(items) > MAX_PLANNED_OPERATIONS:
+        raise DamagedModelError(f"holds more than {MAX_PLANNED_OPERATIONS:,} operations")
     yield from (item for item in items if isinstance(item, dict))
