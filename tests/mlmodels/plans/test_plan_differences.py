@@ -179,6 +179,7 @@ def test_the_command_writes_text_and_json(tmp_path: Path, monkeypatch: pytest.Mo
     assert [pair["moved"] for pair in matched["matched"]] == [False, False, True, False, None]
     assert matched["matched"][2]["base"]["name"] == "a2"
     assert matched["matched"][2]["new"]["anticipated_engine"] == "GPU"
+    assert matched["matched_by"] == "graph"
     assert document["are_different_models"] is False
 
 
@@ -198,3 +199,4 @@ def test_two_forms_of_one_real_model_match() -> None:
     ]
     result = CliRunner().invoke(main, ["plan", paths[0], "--against", paths[1]])
     assert "None of the 119 operations in both plans moved." in result.stdout
+    assert "no values between operations: these are matched by kind" in " ".join(result.stdout.split())

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tracekit.mlmodels.plans.matching import match_operations
+from tracekit.mlmodels.plans.matching import Evidence, choose_evidence, match_operations
 from tracekit.mlmodels.plans.plan import Plan, PlannedFunction, PlannedOperation
 from tracekit.mlmodels.plans.segments import list_segments
 from tracekit.mlmodels.plans.summary import count_operations
@@ -40,7 +40,7 @@ class FunctionDifferences:
     """A function in both plans.
 
     ``only_base`` and ``only_new`` match no operation of the other plan; of the ambiguous ones, more than one
-    operation of the other plan may be the counterpart.
+    operation of the other plan may be the counterpart. ``evidence`` is what they are matched by.
     """
 
     base: PlannedFunction
@@ -50,6 +50,7 @@ class FunctionDifferences:
     only_new: tuple[PlannedOperation, ...] = ()
     ambiguous_base: tuple[PlannedOperation, ...] = ()
     ambiguous_new: tuple[PlannedOperation, ...] = ()
+    evidence: Evidence = "graph"
 
     @property
     def moved(self) -> tuple[OperationPair, ...]:
@@ -124,16 +125,19 @@ def _compare_functions(base: PlannedFunction, new: PlannedFunction) -> FunctionD
     pairs = sorted(matching.pairs, key=lambda pair: pair[1])
     ambiguous = [set(positions) for positions in (matching.ambiguous_base, matching.ambiguous_new)]
     matched = [{pair[side] for pair in pairs} for side in (0, 1)]
-    only = [
+    only_base, only_new = (
         _select(operations, set(range(len(operations))) - pairs_of_side - contested)
         for operations, pairs_of_side, contested in zip(sides, matched, ambiguous, strict=True)
-    ]
+    )
     return FunctionDifferences(
         base,
         new,
         tuple(OperationPair(sides[0][old], sides[1][position]) for old, position in pairs),
-        *only,
-        *(_select(operations, positions) for operations, positions in zip(sides, ambiguous, strict=True)),
+        only_base,
+        only_new,
+        _select(sides[0], ambiguous[0]),
+        _select(sides[1], ambiguous[1]),
+        choose_evidence(*sides),
     )
 
 

@@ -18,10 +18,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from tracekit.mlmodels.plans.plan import PlannedOperation
 
+Evidence: TypeAlias = Literal["graph", "order", "names"]
+"""What operations are matched by: values between them, without these their order, without kinds names."""
 _Graphs: TypeAlias = "tuple[_Graph, _Graph]"
 
 _MAX_ROUNDS = 12
@@ -42,7 +44,7 @@ class Matching:
 
 def match_operations(base: Sequence[PlannedOperation], new: Sequence[PlannedOperation]) -> Matching:
     """Match the operations of two functions, each in the order of its plan, without constants."""
-    graphs = _build_graphs(base, new)
+    graphs = _build_graphs(base, new, choose_evidence(base, new))
     matched: dict[int, int] = {}
     for _ in range(_MAX_ROUNDS):
         candidates = _Candidates(*graphs)
@@ -61,6 +63,14 @@ def match_operations(base: Sequence[PlannedOperation], new: Sequence[PlannedOper
         graphs[0].list_ambiguous(candidates.contested_base),
         graphs[1].list_ambiguous(candidates.contested_new),
     )
+
+
+def choose_evidence(base: Sequence[PlannedOperation], new: Sequence[PlannedOperation]) -> Evidence:
+    """Return what both sides have to match operations by."""
+    sides = (base, new)
+    if not all(any(operation.kind for operation in side) for side in sides):
+        return "names"
+    return "graph" if all(any(operation.inputs for operation in side) for side in sides) else "order"
 
 
 # The graph --------------------------------------------------------------------------------------------------
@@ -116,22 +126,19 @@ def _bypass_kinds_of_one_side(base: _Graph, new: _Graph) -> bool:
     return any(changes)
 
 
-def _build_graphs(base: Sequence[PlannedOperation], new: Sequence[PlannedOperation]) -> _Graphs:
-    """Build both graphs in the same way.
-
-    Without inputs on one side, operations of either are a chain in the order of its plan. Without kinds, they
-    are described by their names alone.
-    """
+def _build_graphs(
+    base: Sequence[PlannedOperation], new: Sequence[PlannedOperation], evidence: Evidence
+) -> _Graphs:
+    """Build both graphs in the same way; by their order, operations are a chain."""
     sides = (base, new)
-    has_kinds = all(any(operation.kind for operation in side) for side in sides)
-    has_inputs = all(any(operation.inputs for operation in side) for side in sides)
-    if has_inputs:
+    if evidence == "graph":
         edges = [_list_producers(side) for side in sides]
     else:
-        edges = [[[row - 1] if row and has_kinds else [] for row in range(len(side))] for side in sides]
+        is_chain = evidence == "order"
+        edges = [[[row - 1] if row and is_chain else [] for row in range(len(side))] for side in sides]
     graphs = [
         _Graph(
-            [_label(operation, has_kinds) for operation in side],
+            [_label(operation, evidence) for operation in side],
             [operation.name for operation in side],
             producers,
         )
@@ -153,9 +160,9 @@ def _list_producers(operations: Sequence[PlannedOperation]) -> list[list[int]]:
     return producers
 
 
-def _label(operation: PlannedOperation, has_kinds: bool) -> str:
+def _label(operation: PlannedOperation, evidence: Evidence) -> str:
     """Return the kind without its operator set; without kinds, the source and a name that is no number."""
-    if has_kinds:
+    if evidence != "names":
         return operation.kind.rpartition(".")[2]
     name = "" if operation.name.isdecimal() else operation.name
     return " ".join(filter(None, (operation.source, name)))

@@ -33,6 +33,10 @@ _MOST_ROWS = 40
 _MOST_NAMES = 8
 _NOT_NAMED = "not named"
 _SIDES = ("BASE", "NEW")
+_EVIDENCE = {
+    "order": "At least one plan has no values between operations: these are matched by kind, in their order.",
+    "names": "At least one plan has no kinds of operations: these are matched by their names.",
+}
 
 
 def build_differences(differences: PlanDifferences, has_recordings: bool = False) -> list[Section]:
@@ -238,6 +242,8 @@ def _list_kinds(function: FunctionDifferences) -> Iterator[tuple[str, tuple[Plan
 
 
 def _list_limits(differences: PlanDifferences, has_recordings: bool) -> Iterator[str]:
+    evidence = {function.evidence for function in differences.functions if function.pairs}
+    yield from (_EVIDENCE[entry] for entry in ("order", "names") if entry in evidence)
     for side, plan in zip(_SIDES, (differences.base, differences.new), strict=True):
         yield from (f"{side}: {limit}" for limit in plan.limits)
         if any(function.unlisted != 0 for function in plan.functions):

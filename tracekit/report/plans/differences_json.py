@@ -68,6 +68,7 @@ def _build_function(function: FunctionDifferences) -> dict[str, Any]:
     return {
         "base": function.base.name,
         "new": function.new.name,
+        "matched_by": function.evidence,
         "matched": [_build_pair(pair) for pair in function.pairs],
         "only_base": _list_operations(function.only_base),
         "only_new": _list_operations(function.only_new),
