@@ -8,6 +8,7 @@ from random import Random
 import pytest
 from plan_support import write
 from test_damaged_plans import WHOLE, mutate
+from test_read_core_ai_plans import make_bundle
 from test_read_core_ml_plans import LOG_ENTRY
 
 from tracekit.checks.plans.check import check_plan
@@ -69,6 +70,12 @@ def test_every_form_whole_and_damaged(tmp_path: Path, name: str) -> None:
 def test_what_a_form_does_not_list(tmp_path: Path, name: str, unlisted: int | None) -> None:
     plan = read_plan(write(tmp_path, name, WHOLE[name]))
     assert [function.unlisted for function in plan.functions] == [unlisted]
+
+
+def test_regions_without_names_are_one_at_least(tmp_path: Path) -> None:
+    plan = read_plan(make_bundle(tmp_path, b"ML\xefR\0placement.region_type<ANE>\0"))
+    results = check_plan(plan, ["ANE regions >= 1", "ANE regions <= 1"])
+    assert [result.outcome for result in results] == ["passed", "not measurable"]
 
 
 def test_a_log_that_lost_an_operation_passes_no_upper_limit(tmp_path: Path) -> None:
