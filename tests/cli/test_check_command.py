@@ -261,7 +261,7 @@ def test_the_nearest_file_upward_is_used(tmp_path: Path, monkeypatch: pytest.Mon
     [
         (
             "[check]\nrequires = []",
-            "has an unknown key 'check.requires'. Valid: 'check.require' and 'check.forbid'.",
+            "has an unknown key 'check.requires'. Valid: 'check.require', 'check.forbid' and 'check.plan'.",
         ),
         ("[chek]\nrequire = []", "has an unknown key 'chek'. Valid: 'check'."),
         ("[check]\nrequire = 'p90 <= 8ms'", "'check.require' is not a list of strings."),

@@ -53,6 +53,46 @@ def test_the_text_fits_a_terminal() -> None:
     assert "SpeechEncoder, from coreml-os-signpost: only in BASE, 12 calls" in text
 
 
+def write_plans(folder: Path) -> list[str]:
+    """Write two plans of a model whose second operation moves to the CPU; return their paths."""
+    paths = []
+    for name, device in (("old", "ANE"), ("new", "CPU")):
+        operations = [
+            {"op": kind, "name": f"{name}_{kind}", "preferred": preferred, "inputs": [value]}
+            | {"outputs": [kind]}
+            for kind, preferred, value in (("conv", "ANE", "image"), ("gather", device, "conv"))
+        ]
+        path = folder / f"{name}.json"
+        path.write_text(json.dumps({"schema": "tracekit-plan/1", "functions": {"main": operations}}))
+        paths.append(str(path))
+    return paths
+
+
+def test_plans_show_what_moved_beside_the_lengths(tmp_path: Path) -> None:
+    plans = write_plans(tmp_path)
+    text = run(FALLBACK, FALLBACK, "--plans", *plans).stdout
+    assert text.startswith("? No change in these recordings.")
+    moved = text.index("1 of 2 operations in both plans moved: 1 from the Neural Engine to the CPU.")
+    assert text.index("Parts of a call") < moved < text.index("Findings: gone, new and remaining")
+    assert "gather new_gather: Neural Engine → CPU; no reason stated" in text
+    assert "Nothing shows that the recordings ran by these plans." in text
+    document = json.loads(run(FALLBACK, FALLBACK, "--plans", *plans, "--format", "json").stdout)
+    Draft202012Validator(strict(SCHEMA)).validate({**document, "plans": None})
+    schema = json.loads((ROOT / "docs" / "tracekit-plan-differences-1.schema.json").read_text())
+    Draft202012Validator(strict(schema)).validate(document["plans"])
+    assert [pair["moved"] for pair in document["plans"]["functions"][0]["matched"]] == [False, True]
+    for file_format in ("markdown", "html"):
+        output = run(FALLBACK, FALLBACK, "--plans", *plans, "--format", file_format).stdout
+        assert "1 of 2 operations in both plans moved" in output
+
+
+def test_a_plan_that_cannot_be_read_ends_before_the_recordings(tmp_path: Path) -> None:
+    (tmp_path / "other").write_text("something else")
+    result = run("missing.trace", "missing.trace", "--plans", *[str(tmp_path / "other")] * 2)
+    assert result.exit_code == 3
+    assert "is no plan of a kind that tracekit reads" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "code"),
     [

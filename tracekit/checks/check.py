@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from tracekit.analysis.result import Analysis
 from tracekit.checks.evaluator import MetricEvaluator
+from tracekit.checks.judging import WORST_FIRST, holds_in_range, invert_outcome, judge_range
 from tracekit.checks.parser import parse_requirement
-from tracekit.checks.requirements import Absence, Condition, EnginePresence, Operator, Requirement
-from tracekit.checks.results import CheckResult, MetricValue, Outcome
+from tracekit.checks.requirements import Absence, Condition, EnginePresence, Requirement
+from tracekit.checks.results import CheckResult, MetricValue
 from tracekit.checks.run_values import RunNoise, combine_runs
 from tracekit.comparison.cautions import select_distinct_runs
 from tracekit.comparison.compare import NoiseRuns, group_noise
@@ -20,7 +21,6 @@ from tracekit.comparison.shares import compute_wilson_interval
 from tracekit.errors import UsageError
 
 _ASSUMED_NOISE = RunNoise(USUAL_SPREAD, is_assumed=True)
-_WORST_FIRST: tuple[Outcome, ...] = ("failed", "not measurable", "open", "passed")
 
 
 def check(
@@ -93,7 +93,7 @@ def _check_requirement(
             return _judge_one_run(results[0], requirement, rule, confidence)
         return results[0]
     # A number that describes one recording alone: every run must meet the requirement.
-    number = min(range(len(results)), key=lambda index: _WORST_FIRST.index(results[index].outcome))
+    number = min(range(len(results)), key=lambda index: WORST_FIRST.index(results[index].outcome))
     worst = results[number]
     note = "; ".join(
         filter(None, (worst.actual.note.removesuffix("."), f"run {number + 1} of {len(results)}"))
@@ -119,10 +119,10 @@ def _check_run(evaluator: MetricEvaluator, requirement: Requirement, confidence:
     rule = requirement.rule
     if isinstance(rule, EnginePresence):
         actual = evaluator.count_presence(rule)
-        return CheckResult(requirement, _judge_range(actual, "==", 0), _add_unseen_share(actual, confidence))
+        return CheckResult(requirement, judge_range(actual, "==", 0), _add_unseen_share(actual, confidence))
     if isinstance(rule, Absence):
         actual = evaluator.count_findings(rule)
-        return CheckResult(requirement, _judge_range(actual, "==", 0), actual)
+        return CheckResult(requirement, judge_range(actual, "==", 0), actual)
     actual = evaluator.evaluate(rule.metric, rule.scope, must_stay_low(requirement, rule))
     return judge_condition(requirement, rule, actual)
 
@@ -146,11 +146,11 @@ def _add_unseen_share(actual: MetricValue, confidence: float) -> MetricValue:
 
 def judge_condition(requirement: Requirement, rule: Condition, actual: MetricValue) -> CheckResult:
     """Return the outcome of a condition, by the interval of the number where it has one."""
-    outcome = _judge_range(actual, rule.operator, rule.value)
+    outcome = judge_range(actual, rule.operator, rule.value)
     if outcome != "not measurable" and actual.interval is not None and _is_estimate(rule):
-        all_hold, any_holds = _holds_in_range(*actual.interval, rule.operator, rule.value)
+        all_hold, any_holds = holds_in_range(*actual.interval, rule.operator, rule.value)
         outcome = "passed" if all_hold else "open" if any_holds else "failed"
-    return CheckResult(requirement, _invert_outcome(outcome) if requirement.forbids else outcome, actual)
+    return CheckResult(requirement, invert_outcome(outcome) if requirement.forbids else outcome, actual)
 
 
 def _is_estimate(rule: Condition) -> bool:
@@ -158,34 +158,3 @@ def _is_estimate(rule: Condition) -> bool:
     if rule.operator in ("==", "!="):
         return False
     return rule.metric.kind != "share" or 0 < rule.value < 1
-
-
-def _judge_range(actual: MetricValue, operator: Operator, limit: float) -> Outcome:
-    """Compare a value between ``low`` and ``high`` with a limit: both ends must give the same outcome."""
-    if actual.low is None or actual.high is None:
-        return "not measurable"
-    all_hold, any_holds = _holds_in_range(actual.low, actual.high, operator, limit)
-    if all_hold:
-        return "passed"
-    if any_holds:
-        return "open" if actual.is_contested else "not measurable"
-    return "failed"
-
-
-def _holds_in_range(low: float, high: float, operator: Operator, limit: float) -> tuple[bool, bool]:
-    """Return whether every number from ``low`` to ``high`` fulfils the condition, and whether any does."""
-    if operator == "<=":
-        return high <= limit, low <= limit
-    if operator == "<":
-        return high < limit, low < limit
-    if operator == ">=":
-        return low >= limit, high >= limit
-    if operator == ">":
-        return low > limit, high > limit
-    within, exactly = low <= limit <= high, low == limit == high
-    return (exactly, within) if operator == "==" else (not within, not exactly)
-
-
-def _invert_outcome(outcome: Outcome) -> Outcome:
-    opposite: dict[Outcome, Outcome] = {"passed": "failed", "failed": "passed"}
-    return opposite.get(outcome, outcome)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from tracekit.analysis.findings.find import KINDS
+from tracekit.checks.expression import ExpressionParser
 from tracekit.checks.requirements import (
     ENGINE_NAMES,
     Absence,
@@ -18,7 +19,6 @@ from tracekit.checks.requirements import (
     Condition,
     EnginePresence,
     Metric,
-    Operator,
     Requirement,
     choose_default_statistic,
 )
@@ -48,21 +48,21 @@ def parse_requirement(text: str, forbids: bool = False, origin: str = "") -> Req
     """Return the requirement. Raises ``UsageError`` that points at the column of a mistake."""
     example = "CPU execute in MyModel" if forbids else "p90 <= 8ms"
     tokens = Tokenizer(text, origin or ("--forbid" if forbids else "--require"), example)
-    parser = _ExpressionParser(tokens)
+    parser = _RecordingParser(tokens)
     rule = parser.parse_forbidden() if forbids else parser.parse_required()
     return Requirement(text.strip(), forbids, rule)
 
 
 def parse_change(text: str, origin: str = "--fail-on") -> ChangeRule:
     """Return the change (``p90 > +10%``). Raises ``UsageError`` that points at the column of a mistake."""
-    return _ExpressionParser(Tokenizer(text, origin, "p90 > +10%"), list_all_names()).parse_change(
+    return _RecordingParser(Tokenizer(text, origin, "p90 > +10%"), list_all_names()).parse_change(
         text.strip()
     )
 
 
-class _ExpressionParser:
+class _RecordingParser(ExpressionParser):
     def __init__(self, tokens: Tokenizer, metric_words: Sequence[str] = _METRIC_WORDS) -> None:
-        self._tokens = tokens
+        super().__init__(tokens)
         self._metric_words = metric_words
 
     # requirement = "no" "finding" [severity | kind] [scope] | metric [scope] comparison value [scope]
@@ -306,28 +306,6 @@ class _ExpressionParser:
             )
         return self._tokens.make_unknown_error("metric", word, self._metric_words, position)
 
-    # scope = "in" name
-
-    def _parse_scope(self) -> str:
-        return self._tokens.take_name() if self._tokens.take_if("in") else ""
-
-    def _parse_end(self, scope: str) -> str:
-        """Read the scope at the end, and make sure that nothing follows."""
-        position = self._tokens.next_position()
-        trailing_scope = self._parse_scope()
-        if scope and trailing_scope:
-            raise self._tokens.make_error("'in' is given twice.", position)
-        if not self._tokens.ended:
-            raise self._tokens.make_error("unexpected text; put a name with spaces in quotes.")
-        return scope or trailing_scope
-
-    def _parse_operator(self) -> Operator:
-        position = self._tokens.next_position()
-        operator = self._tokens.take_operator()
-        if operator not in ("<=", "<", ">=", ">", "==", "!="):
-            raise self._tokens.make_error("a comparison is expected here: <=, <, >=, >, == or !=.", position)
-        return operator  # type: ignore[return-value]
-
     # value = number unit | number "%" | number | thermal-level
 
     def _parse_value(self, metric: Metric) -> float:
@@ -349,29 +327,6 @@ class _ExpressionParser:
         if tokens.peek() and tokens.peek().lower() != "in":
             raise tokens.make_error(f"'{metric.name}' is a count and takes no unit.")
         return float(number)
-
-    def _parse_share(self, number: Decimal, position: int) -> float:
-        tokens = self._tokens
-        percent = tokens.take_sign()
-        if percent not in ("", "%"):
-            raise tokens.make_error("a share is a fraction or a percentage: 0.8 or 80%.", position)
-        if not percent and number > 1:
-            raise tokens.make_error(
-                f"a share is at most 1: write {number.normalize():f}% or a fraction.", position
-            )
-        if percent and number > 100:
-            raise tokens.make_error("a share is at most 100%.", position)
-        return float(number / 100 if percent else number)
-
-    def _parse_number(self) -> Decimal:
-        tokens = self._tokens
-        position = tokens.next_position()
-        if tokens.text[position : position + 1] in ("-", "−"):
-            raise tokens.make_error("a value cannot be negative.", position)
-        number = tokens.take_number()
-        if number is None:
-            raise tokens.make_error("a number is expected here.", position)
-        return number
 
     def _parse_unit(self, expected: str) -> int:
         tokens = self._tokens

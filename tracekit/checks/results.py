@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from tracekit.analysis.findings.finding import Finding
+from tracekit.checks.plans.requirements import PlanRequirement
 from tracekit.checks.requirements import ChangeRule, Kind, Requirement
 from tracekit.comparison.observations import FloatArray
 from tracekit.comparison.result import Difference, Group
+from tracekit.mlmodels.plans import PlannedOperation
 from tracekit.model.trace import TraceInfo
 from tracekit.text import printable
 
@@ -34,6 +36,23 @@ class WorstWindow:
     start_ns: int
     label: str
     value: float | None = None
+
+
+@dataclass(frozen=True)
+class PlanPart:
+    """The part of a plan that a number is of: one function, or "" for the whole plan.
+
+    ``count`` is how many of its operations compute and are meant, and ``operations`` those that explain the
+    outcome: without a stated engine if that leaves it open, else those that break the requirement.
+    ``unlisted`` is the number of further ones without an entry in the plan, None where it is not known.
+    ``limits`` are the plan's.
+    """
+
+    function: str
+    count: int = 0
+    unlisted: int | None = 0
+    operations: tuple[PlannedOperation, ...] = ()
+    limits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,6 +82,8 @@ class MetricValue:
     findings: tuple[Finding[Any], ...] = ()
     recording: TraceInfo | None = None
     """The findings that a requirement excludes, and the recording that has them."""
+    plan: PlanPart | None = None
+    """Of a number of a plan."""
     calls: tuple[FloatArray, FloatArray] | None = field(default=None, compare=False, repr=False)
     """The calls behind a percentile or mean, with the least and the most that unknown ones could have."""
 
@@ -71,7 +92,7 @@ class MetricValue:
 class CheckResult:
     """The outcome of one requirement, and the value that decided it."""
 
-    requirement: Requirement
+    requirement: Requirement | PlanRequirement
     outcome: Outcome
     actual: MetricValue
 

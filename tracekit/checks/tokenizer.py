@@ -120,8 +120,11 @@ class Tokenizer:
         match = self._take_match(re.compile(r"[+%−-]"))
         return match[0].replace("−", "-") if match else ""
 
-    def take_name(self) -> str:
-        """Take a name, quoted or up to the next blank or comparison. Raises ``UsageError`` without one."""
+    def take_name(self, missing: str) -> str:
+        """Take a name, quoted or up to the next blank or comparison.
+
+        Raises ``UsageError`` with the message ``missing`` where there is none.
+        """
         self._skip_space()
         start = self.position
         quoted = self._take_match(_QUOTED)
@@ -133,5 +136,5 @@ class Tokenizer:
             bare = self._take_match(_BARE)
             name = bare[0] if bare else ""
         if not name:
-            raise self.make_error("the name of a model or call is missing after 'in'.", start)
+            raise self.make_error(missing, start)
         return name

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tracekit.cli.analysing import add_analysis_options, analyse
 from tracekit.cli.analysis_options import AnalysisOptions
-from tracekit.cli.check_config import NAME, Config, find_nearest_config, read_config
+from tracekit.cli.check_plan import check_plan_command
+from tracekit.cli.checking import CheckOptions, add_check_options
 from tracekit.cli.intervals import (
     check_noise_options,
     confidence_option,
@@ -20,74 +20,55 @@ from tracekit.cli.intervals import (
     run_noise_option,
 )
 from tracekit.cli.noise import collect_noise_runs
-from tracekit.cli.output import HELP, add_output_options, check_output, guess_format, write_output
+from tracekit.cli.output import HELP
 from tracekit.errors import UsageError
 from tracekit.text import plural
 
 if TYPE_CHECKING:
-    from tracekit.checks.requirements import Requirement
     from tracekit.checks.results import OpenCounts
 
-_FORMATS = {".json": "json", ".txt": "text", ".xml": "junit"}
+
+class _CheckCommand(click.Command):
+    """A command whose first word may be ``plan``, which is another command."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Return the context of this command, or that of ``plan``."""
+        if args[:1] == [check_plan_command.name]:
+            return check_plan_command.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
 
 
-@click.command("check", context_settings=HELP, short_help="Check a recording against requirements, for CI.")
+@click.command(
+    "check",
+    cls=_CheckCommand,
+    context_settings=HELP,
+    short_help="Check a recording or a plan against requirements, for CI.",
+)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "--require",
-    "require",
-    multiple=True,
-    metavar="REQUIREMENT",
-    help="A condition that must hold, such as 'p90 <= 8ms' or 'ANE share >= 80% in MyModel'. Repeatable.",
-)
-@click.option(
-    "--forbid",
-    "forbid",
-    multiple=True,
-    metavar="WHAT",
-    help="A condition or engine that must not occur, such as 'CPU execute in MyModel' or 'GPU'. Repeatable.",
-)
-@click.option(
-    "--config",
-    metavar="FILE",
-    help=f"Read requirements from FILE (default: the nearest {NAME} in this folder or above).",
-)
-@click.option("--no-config", is_flag=True, help=f"Ignore {NAME}: use only the options given here.")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json", "junit", "github"]),
-    help="Default: by extension, or text.",
-)
-@click.option("--junit", metavar="FILE", help="Write JUnit XML to FILE as well.")
 @click.option("--also", multiple=True, metavar="INPUT", help="A further run of the same program. Repeatable.")
 @run_noise_option
 @noise_from_option
 @confidence_option
 @open_option("requirement")
 @add_analysis_options
-@add_output_options
+@add_check_options("'p90 <= 8ms' or 'ANE share >= 80% in MyModel'", "'CPU execute in MyModel' or 'GPU'")
 def check_command(
     inputs: tuple[str, ...],
-    require: tuple[str, ...],
-    forbid: tuple[str, ...],
-    config: str | None,
-    no_config: bool,
-    format_: str | None,
-    junit: str | None,
     also: tuple[str, ...],
     run_noise: tuple[tuple[str, float], ...],
     noise_from: tuple[str, ...],
     confidence: float,
     open_counts: OpenCounts | None,
     options: AnalysisOptions,
-    output: str,
-    force: bool,
+    checks: CheckOptions,
 ) -> None:
     """Check a recording against requirements: exit code 1 if one fails, 5 if one is open or not measurable.
 
-    INPUT is anything that tracekit analyze reads. Numbers are judged by their intervals: a requirement is
-    open where further calls of the program may or may not meet it. docs/check.md describes the language.
+    INPUT is anything that tracekit analyze reads; tracekit check plan checks a plan instead. Numbers are
+    judged by their intervals: a requirement is open where further calls of the program may or may not meet
+    it. docs/check.md describes the language.
 
     \b
     Examples:
@@ -104,16 +85,11 @@ def check_command(
         raise UsageError(
             "--confidence 0 judges the recorded numbers alone: leave out --run-noise and --noise-from."
         )
-    check_output(output, force)
-    if junit is not None:
-        check_output(junit, force)
-        _check_outputs_differ(output, junit)
-    output_format = guess_format(format_, output, _FORMATS)
-    requirements = list(_iter_requirements(require, forbid, _choose_config(config, no_config)))
-    if not requirements:
-        raise UsageError(
-            f"There are no requirements: give --require or --forbid, or write a {NAME} with a table [check]."
-        )
+    checks.check_outputs()
+
+    from tracekit.checks.parser import parse_requirement
+
+    requirements = checks.parse_requirements(parse_requirement, "check")
 
     from tracekit.checks.check import check
     from tracekit.checks.results import choose_exit_code
@@ -133,50 +109,12 @@ def check_command(
     if also:
         name = f"{name} and {plural(len(also), 'more run')}"
     issues = [issue for run_analysis in analyses for issue in wording.issues(run_analysis.diagnostics)]
-    write: dict[str, Callable[..., str]] = {
+    writers: dict[str, Callable[..., str]] = {
         "text": to_text,
         "json": partial(to_json, open_counts=open_counts),
         "junit": to_junit,
         "github": partial(to_github, recordings=analyses),
     }
-    if junit is not None:
-        write_output(to_junit(results, name, issues), junit, force, is_document=True)
-    write_output(
-        write[output_format](results, name, issues), output, force, is_document=output_format != "text"
-    )
+    checks.write(results, name, issues, writers)
     if code := choose_exit_code((result.outcome for result in results), open_counts):
         click.get_current_context().exit(code)
-
-
-def _check_outputs_differ(output: str, junit: str) -> None:
-    """Raise ``UsageError`` where both results would go to the same file or stream."""
-    if output == junit == "-":
-        raise UsageError(
-            "Standard output can hold only one result: give --junit or -o a file, or use --format junit."
-        )
-    if "-" not in (output, junit) and Path(output).resolve() == Path(junit).resolve():
-        raise UsageError(f"{output} cannot hold both results: name two files for -o and --junit.")
-
-
-def _choose_config(config: str | None, no_config: bool) -> Config:
-    if no_config:
-        if config is not None:
-            raise UsageError("Give --config or --no-config, not both.")
-        return Config()
-    path = Path(config) if config is not None else find_nearest_config(Path.cwd())
-    return Config() if path is None else read_config(path)
-
-
-def _iter_requirements(
-    require: tuple[str, ...], forbid: tuple[str, ...], config: Config
-) -> Iterator[Requirement]:
-    """Yield the requirements of the file, then those of the command line."""
-    from tracekit.checks.parser import parse_requirement
-
-    for forbids, texts, key in ((False, config.require, "require"), (True, config.forbid, "forbid")):
-        for index, text in enumerate(texts):
-            yield parse_requirement(text, forbids, f"{config.path}: {key}[{index}]")
-    for text in require:
-        yield parse_requirement(text)
-    for text in forbid:
-        yield parse_requirement(text, forbids=True)

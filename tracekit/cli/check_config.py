@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from tracekit.errors import InputError
+from tracekit.text import join_words
 
 NAME = "tracekit.toml"
-_KEYS = ("require", "forbid")
+_TABLES = {"check": ("require", "forbid", "plan"), "check.plan": ("require", "forbid")}
+"""The tables with their keys: requirements on recordings, and on plans."""
 _MAX_BYTES = 200_000  # the time for parsing TOML grows with the square of a key's parts
 
 
 @dataclass(frozen=True)
 class Config:
-    """The requirements of a ``tracekit.toml``, as written; ``path`` is None where there is no such file."""
+    """The requirements of one table, as written; ``path`` is None where there is no ``tracekit.toml``."""
 
     path: Path | None = None
     require: tuple[str, ...] = ()
@@ -31,8 +33,8 @@ def find_nearest_config(folder: Path) -> Path | None:
     return None
 
 
-def read_config(path: Path) -> Config:
-    """Read a ``tracekit.toml``. Raises ``InputError`` for any content that is not valid there."""
+def read_config(path: Path, table: str = "check") -> Config:
+    """Read the requirements of a table. Raises ``InputError`` for any content that is not valid there."""
     try:
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
@@ -46,24 +48,35 @@ def read_config(path: Path) -> Config:
     except (ValueError, RecursionError) as error:  # ValueError: also for an integer of too many digits
         raise InputError(str(path), f"is not valid TOML: {error}.") from error
     _check_keys(path, "", document, ("check",))
-    table = document.get("check", {})
+    configs = {}
+    parent = document
+    for name, keys in _TABLES.items():
+        parent = _read_table(path, name, parent)
+        _check_keys(path, f"{name}.", parent, keys)
+        configs[name] = Config(
+            path, *(_read_texts(path, parent, f"{name}.", key) for key in ("require", "forbid"))
+        )
+    return configs[table]
+
+
+def _read_table(path: Path, name: str, parent: dict[str, Any]) -> dict[str, Any]:
+    table = parent.get(name.rpartition(".")[2], {})
     if not isinstance(table, dict):
-        raise InputError(str(path), "'check' is not a table.", "Write [check] above the requirements.")
-    _check_keys(path, "check.", table, _KEYS)
-    return Config(path, *(_read_texts(path, table, key) for key in _KEYS))
+        raise InputError(str(path), f"'{name}' is not a table.", f"Write [{name}] above the requirements.")
+    return table
 
 
 def _check_keys(path: Path, prefix: str, table: dict[str, Any], keys: tuple[str, ...]) -> None:
     for key in table:
         if key not in keys:
-            valid = " and ".join(f"'{prefix}{name}'" for name in keys)
+            valid = join_words([f"'{prefix}{name}'" for name in keys])
             raise InputError(str(path), f"has an unknown key '{prefix}{key}'.", f"Valid: {valid}.")
 
 
-def _read_texts(path: Path, table: dict[str, Any], key: str) -> tuple[str, ...]:
+def _read_texts(path: Path, table: dict[str, Any], prefix: str, key: str) -> tuple[str, ...]:
     value = table.get(key, [])
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise InputError(
-            str(path), f"'check.{key}' is not a list of strings.", f"Write {key} = ['p90 <= 8ms']."
+            str(path), f"'{prefix}{key}' is not a list of strings.", f"Write {key} = ['p90 <= 8ms']."
         )
     return tuple(value)

@@ -26,6 +26,7 @@ from tracekit.errors import UsageError
 
 if TYPE_CHECKING:
     from tracekit.checks.results import OpenCounts
+    from tracekit.mlmodels.plans.differences import PlanDifferences
 
 _FORMATS = {".html": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
 
@@ -77,6 +78,13 @@ _FORMATS = {".html": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
     help="Join with each recording the texts that tracekit record --with wrote beside it (X.power.txt beside"
     " X.trace): the energy of a call is compared.",
 )
+@click.option(
+    "--plans",
+    nargs=2,
+    type=click.Path(),
+    metavar="BASE NEW",
+    help="Plans of the model in BASE and in NEW, as tracekit plan reads them: which operations moved.",
+)
 @add_side_options
 @click.option(
     "--format",
@@ -100,6 +108,7 @@ def compare_command(
     min_change: float,
     deadlines: tuple[float, ...],
     with_companions: bool,
+    plans: tuple[str, str] | None,
     options: AnalysisOptions,
     format_: str | None,
     output: str,
@@ -120,6 +129,7 @@ def compare_command(
       tracekit compare yesterday.trace today.trace --noise-from ~/tracekit-library
       tracekit compare both.trace both.trace --base-run 1 --new-run 2
       tracekit compare base.trace new.trace --run-noise p90=4% --fail-on 'p90 > +10%' --open pass
+      tracekit compare base.trace new.trace --plans old/analytics.mil new/analytics.mil
       tracekit compare base.trace new.trace -o comparison.md
       tracekit compare base.trace new.trace -o comparison.html
 
@@ -146,6 +156,7 @@ def compare_command(
     from tracekit.report.comparison.cautions import caution_text
 
     changes = [parse_change(text) for text in fail_on]
+    differences = _compare_plans(plans)
     base_runs, new_runs = (
         [analyse((path,), _choose_options(options, run, path, with_companions)) for path in inputs]
         for inputs, run in ((base_inputs, base_run), (new, new_run))
@@ -165,14 +176,14 @@ def compare_command(
     if output_format == "html":
         from tracekit.report.html.compare_page import to_html
 
-        result = to_html(comparison, base_runs[0], new_runs[0], results)
+        result = to_html(comparison, base_runs[0], new_runs[0], results, differences)
     else:
         write = {
             "text": text.to_text,
             "markdown": markdown.to_markdown,
             "json": json.to_json,
         }[output_format]
-        result = write(comparison, results)
+        result = write(comparison, results, differences)
     write_output(result, output, force, is_document=output_format in ("json", "html"))
     if results and output != "-":
         for caution in comparison.cautions:
@@ -182,6 +193,15 @@ def compare_command(
         if output != "-" and check.outcome != "passed":
             write_message(f"{check.outcome}: {check.change.text}")
     _exit_with(choose_exit_code((check.outcome for check in results), open_counts))
+
+
+def _compare_plans(paths: tuple[str, str] | None) -> PlanDifferences | None:
+    if paths is None:
+        return None
+    from tracekit.mlmodels.plans import read_plan
+    from tracekit.mlmodels.plans.differences import compare_plans
+
+    return compare_plans(*map(read_plan, paths))
 
 
 def _choose_options(

@@ -16,6 +16,12 @@ _FORMATS = {".txt": "text", ".md": "markdown", ".json": "json"}
 )
 @click.argument("path", metavar="PLAN", type=click.Path(), required=False)
 @click.option(
+    "--against",
+    metavar="BASE",
+    type=click.Path(),
+    help="Compare with the plan BASE of another chip, system or build: which operations moved.",
+)
+@click.option(
     "--write-program",
     "language",
     type=click.Choice(["swift", "python", "coreai"]),
@@ -29,7 +35,12 @@ _FORMATS = {".txt": "text", ".md": "markdown", ".json": "json"}
 )
 @add_output_options
 def plan_command(
-    path: str | None, language: str | None, file_format: str | None, output: str, force: bool
+    path: str | None,
+    against: str | None,
+    language: str | None,
+    file_format: str | None,
+    output: str,
+    force: bool,
 ) -> None:
     """Show where a model's operations are anticipated to run, and why not on the Neural Engine.
 
@@ -41,14 +52,15 @@ def plan_command(
     Examples:
       tracekit plan ~/Library/Caches/MyApp/com.apple.e5rt.e5bundlecache
       tracekit plan specialization.stderr
+      tracekit plan new/analytics.mil --against old/analytics.mil
       tracekit plan --write-program swift -o plan.swift
     """
     if (path is None) == (language is None):
         raise UsageError("Name a plan, or a program with --write-program: one of the two.")
     check_output(output, force)
     if path is None:
-        if file_format:
-            raise UsageError("--format is for a plan, not for --write-program.")
+        if file_format or against is not None:
+            raise UsageError("--format and --against are for a plan, not for --write-program.")
         assert language is not None
         from tracekit.mlmodels.plans.programs import read_program
 
@@ -58,14 +70,24 @@ def plan_command(
     from tracekit.mlmodels.plans import read_plan
 
     plan = read_plan(path)
-    if chosen == "json":
+    if against is not None:
+        from tracekit.mlmodels.plans.differences import compare_plans
+        from tracekit.report.plans.differences_document import build_differences
+        from tracekit.report.plans.differences_json import to_json as write_differences
+
+        differences = compare_plans(read_plan(against), plan)
+        if chosen == "json":
+            write_output(write_differences(differences), output, force, is_document=True)
+            return
+        sections = build_differences(differences)
+    else:
+        from tracekit.report.plans.document import build_plan
         from tracekit.report.plans.json import to_json
 
-        write_output(to_json(plan), output, force, is_document=True)
-        return
-    from tracekit.report.plans.document import build_plan
-
-    sections = build_plan(plan)
+        if chosen == "json":
+            write_output(to_json(plan), output, force, is_document=True)
+            return
+        sections = build_plan(plan)
     if chosen == "markdown":
         from tracekit.report.document.markdown_printer import print_markdown
 

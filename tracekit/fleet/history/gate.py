@@ -82,7 +82,11 @@ def parse_gate(text: str) -> NoChanges | Requirement:
     """Return a requirement of ``fleet check``. Raises ``UsageError`` that points at a mistake."""
     tokens = Tokenizer(text, "--require", "no regressions in MyModel")
     if tokens.take_if("no") and (word := tokens.take_if(REGRESSIONS, CHANGES)):
-        scope = tokens.take_name() if tokens.take_if("in") else ""
+        scope = (
+            tokens.take_name("the name of a model or call is missing after 'in'.")
+            if tokens.take_if("in")
+            else ""
+        )
         if not tokens.ended:
             raise tokens.make_error("unexpected text; put a name with spaces in quotes.")
         return NoChanges(text.strip(), word, scope)

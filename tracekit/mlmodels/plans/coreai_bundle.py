@@ -116,7 +116,7 @@ def _count_ane(bundle: _Bundle) -> int | None:
     """Return the number of regions for the Neural Engine; 0 only where the files show that there is none."""
     count = sum(region.engine == "ANE" for region in bundle.regions)
     if count or "ANE" in bundle.placed:
-        return count or 1
+        return count or None  # placed without names: one at least
     is_of_cpu = bundle.has_bnns and not bundle.manifests
     shows_none = bundle.has_bytecode or is_of_cpu or _have_none(bundle.manifests)
     return 0 if shows_none else None

@@ -85,7 +85,7 @@ def read(file: PlanFile) -> Plan:
         file.path,
         FORM,
         "Core ML" if messages.is_core_ml and not messages.is_core_ai else "Core AI",
-        (PlannedFunction("", tuple(operations)),) if operations else (),
+        (PlannedFunction("", tuple(operations), unlisted=None),) if operations else (),
         chip=messages.chip,
         os_build=os_build,
         model=model,

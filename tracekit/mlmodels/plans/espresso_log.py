@@ -75,7 +75,13 @@ def read(file: PlanFile) -> Plan:
         limits = ["The log has estimates of costs; it does not state where any operation will run."]
     if b"<private>" in file.head:
         limits.append("Names are <private> in this log: record it with private data shown.")
-    return Plan(file.path, FORM, "Core ML", (PlannedFunction("", tuple(operations)),), limits=tuple(limits))
+    return Plan(
+        file.path,
+        FORM,
+        "Core ML",
+        (PlannedFunction("", tuple(operations), unlisted=None),),
+        limits=tuple(limits),
+    )
 
 
 def _read_features(fields: Sequence[str]) -> tuple[str, str, float | None]:

@@ -69,6 +69,8 @@ class PlannedRegion:
 class PlannedFunction:
     """A function of a plan: its operations, or only its regions.
 
+    ``unlisted`` is the number of further operations that compute and have no entry in the file; None where it
+    lists some only, such as those that it has messages about, and does not show how many there are.
     ``overheads_ms`` are the plan's estimates for what segments cost beside their operations, in its own
     words: ``Launch_ane_ms``, ``Src_ane_Dest_bnns_ms``.
     """
@@ -76,6 +78,7 @@ class PlannedFunction:
     name: str
     operations: tuple[PlannedOperation, ...] = ()
     regions: tuple[PlannedRegion, ...] = ()
+    unlisted: int | None = 0
     overheads_ms: Mapping[str, float] = field(default_factory=dict)
 
     def computing(self) -> Iterator[PlannedOperation]:

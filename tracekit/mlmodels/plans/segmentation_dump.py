@@ -63,11 +63,18 @@ def read_log(file: PlanFile) -> Plan:
     chip, os_build = find_core_ml_place(place)
     functions = (
         PlannedFunction(
-            name, add_cost_shares([operation for _, operation in sorted(entries, key=_get_index)])
+            name,
+            add_cost_shares([operation for _, operation in sorted(entries, key=_get_index)]),
+            unlisted=_count_gaps([index for index, _ in entries]) if len(by_function) == 1 else 0,
         )
         for name, entries in by_function.items()
     )
     return Plan(file.path, LOG, "Core ML", tuple(functions), chip=chip, os_build=os_build)
+
+
+def _count_gaps(indexes: Sequence[int]) -> int:
+    """Return how many operations before the last are not in a log, which can lose lines."""
+    return max(indexes) + 1 - len(set(indexes))
 
 
 def _iter_texts(file: PlanFile) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 import tracekit
-from tracekit.checks.results import CheckResult, MetricValue, OpenCounts, choose_exit_code
+from tracekit.checks.results import CheckResult, MetricValue, OpenCounts, PlanPart, choose_exit_code
 from tracekit.model.trace import Issue
 from tracekit.report.analysis.json_findings import finding_summary
 from tracekit.report.checks.wording import reason, sentence
@@ -17,6 +17,7 @@ from tracekit.text import escape_json
 
 SCHEMA = "tracekit-check/1"
 MOST_FINDINGS = 60
+MOST_OPERATIONS = 100
 
 
 def to_json(
@@ -67,6 +68,27 @@ def _actual(actual: MetricValue) -> dict[str, Any]:
             finding_summary(finding, actual.recording)
             for finding in actual.findings[:MOST_FINDINGS]
             if actual.recording is not None
+        ],
+        "plan": None if actual.plan is None else _plan(actual.plan),
+    }
+
+
+def _plan(part: PlanPart) -> dict[str, Any]:
+    return {
+        "function": part.function,
+        "operations": part.count,
+        "unlisted": part.unlisted,
+        "limits": list(part.limits),
+        "explained_by": [
+            {
+                "name": operation.name,
+                "kind": operation.kind,
+                "engine": operation.engine,
+                "device": operation.device or None,
+                "source": operation.source or None,
+                "messages": [asdict(message) for message in operation.messages],
+            }
+            for operation in part.operations[:MOST_OPERATIONS]
         ],
     }
 

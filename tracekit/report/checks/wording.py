@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 
 from tracekit.checks.issue_codes import is_damage
+from tracekit.checks.plans.requirements import PlanRequirement
 from tracekit.checks.requirements import Absence, EnginePresence, Kind
 from tracekit.checks.results import CheckResult, MetricValue, WorstWindow
-from tracekit.comparison.cautions import THERMAL
 from tracekit.model.trace import Issue
+from tracekit.report.checks.plan_wording import describe_plan_value
+from tracekit.report.checks.values import describe_range, value_text
 from tracekit.report.wording.findings import finding_text
-from tracekit.text import format_ms_or_us, format_percent, join_words, plural
+from tracekit.text import join_words, plural
 
 
 def requirement_text(result: CheckResult) -> str:
@@ -50,6 +51,8 @@ def more_warnings(issues: Sequence[Issue]) -> str:
 def reason(result: CheckResult) -> str:
     """Return the actual value, its basis, the number of calls and the worst of them, or why there is none."""
     actual = result.actual
+    if isinstance(result.requirement, PlanRequirement):
+        return describe_plan_value(result.requirement, result.outcome, actual)
     if actual.missing:
         return actual.missing
     rule = result.requirement.rule
@@ -58,7 +61,7 @@ def reason(result: CheckResult) -> str:
     value = (
         _window_count(actual)
         if isinstance(rule, EnginePresence)
-        else f"{rule.metric.name} is {_range(actual)}"
+        else f"{rule.metric.name} is {describe_range(actual)}"
     )
     facts = [actual.basis] if actual.basis else []
     facts += (
@@ -98,44 +101,3 @@ def _worst(worst: WorstWindow, kind: Kind, first: bool) -> str:
     which = "first" if first or worst.value is None else "worst"
     where = "the range" if worst.call is None else f"call {worst.call:,} of"
     return f"{which} in {where} {worst.label} at {worst.start_ns / 1e6:,.3f} ms{value}"
-
-
-def _range(actual: MetricValue) -> str:
-    assert actual.low is not None
-    assert actual.high is not None
-    low = value_text(actual.low, actual.kind)
-    if actual.low == actual.high:
-        return f"{low}{_interval(actual)}"
-    return (
-        f"at least {low}{_interval(actual)}"
-        if math.isinf(actual.high)
-        else f"from {low} to {value_text(actual.high, actual.kind)}{_interval(actual)}"
-    )
-
-
-def _interval(actual: MetricValue) -> str:
-    """Return ``, 22.000 to 25.900 ms at 95 %``; "" for a number that describes the recording alone."""
-    if actual.interval is None:
-        return ""
-    low, high = actual.interval
-    level = f"at {100 * actual.confidence:g} %"
-    if math.isinf(high):
-        bound = f"{value_text(low, actual.kind)} or more" if low > 0 else "without bounds"
-        return f", {bound} {level}"
-    lower, upper = (value_text(end, actual.kind) for end in (low, high))
-    return f", {lower.removesuffix(_unit(low, high, actual.kind))} to {upper} {level}"
-
-
-def _unit(low: float, high: float, kind: Kind) -> str:
-    """Return the unit that both ends share, with its space."""
-    units = {value_text(end, kind).partition(" ")[2] for end in (low, high)}
-    return f" {units.pop()}" if len(units) == 1 and units != {""} else ""
-
-
-def value_text(value: float, kind: Kind) -> str:
-    """Return a value with its unit."""
-    if kind == "time":
-        return format_ms_or_us(value, 3)
-    if kind == "share":
-        return format_percent(value, 1)
-    return THERMAL[int(value)] if kind == "thermal" else f"{value:,g}"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison, Difference, FunctionChange, Group
+from tracekit.mlmodels.plans.differences import PlanDifferences
 from tracekit.report import wording
 from tracekit.report.comparison import models, parts, samples
 from tracekit.report.comparison import wording as words
@@ -29,6 +31,7 @@ from tracekit.report.document.blocks import (
     Table,
     make_sentence,
 )
+from tracekit.report.plans.differences_document import build_differences
 from tracekit.text import clip, plural, printable
 
 TIMELINES = "timelines"
@@ -41,14 +44,18 @@ _WIDTHS = {"function": 32, "binary": 16}
 
 
 def build_document(
-    comparison: Comparison, changes: Sequence[ChangeResult] = (), most_functions: int = 40
+    comparison: Comparison,
+    changes: Sequence[ChangeResult] = (),
+    most_functions: int = 40,
+    plans: PlanDifferences | None = None,
 ) -> tuple[Section, ...]:
-    """Return the sections of a comparison; ``changes`` are the required ones."""
+    """Return the sections of a comparison; ``changes`` are required ones, ``plans`` those of its model."""
     sign, word = describe_outcome(comparison)
     headline = Headline(sentence(comparison), sign, word, decide_outcome(comparison).split()[0])
     sections = [
         Section("verdict", "Summary", (headline,), is_lead=True),
         *([] if comparison.without_times else [_build_models(comparison), parts.build_parts(comparison)]),
+        *([] if plans is None else [_nest_plans(plans)]),
         Section("changes", "Required", _list_changes(changes)),
         Section("findings", FINDINGS, _list_findings(comparison)),
     ]
@@ -69,6 +76,11 @@ def build_document(
     if comparison.samples or not comparison.without_times:
         sections.append(Section(FLAME, words.FLAME, (Picture(FLAME),), is_folded=True))
     return tuple(section for section in sections if section.blocks)
+
+
+def _nest_plans(plans: PlanDifferences) -> Section:
+    section, *parts = build_differences(plans, has_recordings=True)
+    return replace(section, blocks=(*section.blocks, *parts))
 
 
 def _build_models(comparison: Comparison) -> Section:

@@ -20,25 +20,31 @@ from tracekit.comparison.result import (
     RunDescription,
     Side,
 )
+from tracekit.mlmodels.plans.differences import PlanDifferences
 from tracekit.report import wording
 from tracekit.report.analysis.json_findings import finding_summary
 from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.comparison.decision import decide_model, decide_outcome
 from tracekit.report.comparison.findings import SIGN
 from tracekit.report.comparison.headline import sentence
+from tracekit.report.plans import differences_json
 from tracekit.report.wording.budget import PART_WORDS
 from tracekit.text import escape_json
 
 SCHEMA = "tracekit-compare/1"
 
 
-def to_json(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> str:
-    """Return the document as indented JSON text with a final newline."""
-    document = to_dict(comparison, changes)
+def to_json(
+    comparison: Comparison, changes: Sequence[ChangeResult] = (), plans: PlanDifferences | None = None
+) -> str:
+    """Return the document as indented JSON text with a final newline; ``plans`` are those of the model."""
+    document = to_dict(comparison, changes, plans)
     return escape_json(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)) + "\n"
 
 
-def to_dict(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> dict[str, Any]:
+def to_dict(
+    comparison: Comparison, changes: Sequence[ChangeResult] = (), plans: PlanDifferences | None = None
+) -> dict[str, Any]:
     """Return the document as plain data; differences are new minus base."""
     return {
         "schema": SCHEMA,
@@ -89,6 +95,7 @@ def to_dict(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> dic
             for row in comparison.samples
         ],
         "fail_on": [_change(result) for result in changes],
+        "plans": None if plans is None else differences_json.to_dict(plans),
     }
 
 

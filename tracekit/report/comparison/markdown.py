@@ -6,12 +6,16 @@ from collections.abc import Sequence
 
 from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison
+from tracekit.mlmodels.plans.differences import PlanDifferences
 from tracekit.report.comparison.document import build_document
 from tracekit.report.document.markdown_printer import print_markdown
 
 _MOST_FUNCTIONS = 10
 
 
-def to_markdown(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> str:
+def to_markdown(
+    comparison: Comparison, changes: Sequence[ChangeResult] = (), plans: PlanDifferences | None = None
+) -> str:
     """Return the differences, the sentence first."""
-    return f"## Comparison\n\n{print_markdown(build_document(comparison, changes, _MOST_FUNCTIONS))}"
+    document = build_document(comparison, changes, _MOST_FUNCTIONS, plans)
+    return f"## Comparison\n\n{print_markdown(document)}"

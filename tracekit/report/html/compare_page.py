@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tracekit.analysis.result import Analysis
 from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison, Group
+from tracekit.mlmodels.plans.differences import PlanDifferences
 from tracekit.report.comparison import wording as words
 from tracekit.report.comparison.document import FLAME, LEGEND, TIMELINES, build_document, label_chart
 from tracekit.report.document.html_printer import print_html
@@ -23,12 +24,19 @@ _ENTRY = "compare_file.js"
 
 
 def to_html(
-    comparison: Comparison, base: Analysis, new: Analysis, changes: Sequence[ChangeResult] = ()
+    comparison: Comparison,
+    base: Analysis,
+    new: Analysis,
+    changes: Sequence[ChangeResult] = (),
+    plans: PlanDifferences | None = None,
 ) -> str:
     """Return the comparison as one document that loads nothing; ``base`` and ``new`` are the runs to draw."""
     title = f"{comparison.base.runs[0].name} and {comparison.new.runs[0].name} compared"
     drawn = join([_draw_timeline("base", base), _draw_timeline("new", new)])
-    body = [tag("header", tag("h1", title)), tag("main", *sections(comparison, drawn, changes).values())]
+    body = [
+        tag("header", tag("h1", title)),
+        tag("main", *sections(comparison, drawn, changes, plans).values()),
+    ]
     data = {
         f"{DATA_ID}-{name}": packed(view_block(analysis)) for name, analysis in (("base", base), ("new", new))
     }
@@ -37,7 +45,10 @@ def to_html(
 
 
 def sections(
-    comparison: Comparison, timelines: Html, changes: Sequence[ChangeResult] = ()
+    comparison: Comparison,
+    timelines: Html,
+    changes: Sequence[ChangeResult] = (),
+    plans: PlanDifferences | None = None,
 ) -> dict[str, Html]:
     """Return the comparison's sections by name, in the order of the page; ``timelines`` shows both sides."""
     pictures = {
@@ -48,7 +59,7 @@ def sections(
     for number, group in enumerate(comparison.groups):
         if charts := _draw_charts(comparison, group, changes):
             pictures[label_chart(number)] = charts
-    return print_html(build_document(comparison, changes), pictures, can_fold=True)
+    return print_html(build_document(comparison, changes, plans=plans), pictures, can_fold=True)
 
 
 def _draw_charts(comparison: Comparison, group: Group, changes: Sequence[ChangeResult]) -> Html | None:

@@ -30,11 +30,11 @@ from tracekit.report.document.blocks import (
     count_note,
     make_sentence,
 )
+from tracekit.report.plans.words import ENGINE_WORDS, name_operation
 from tracekit.text import format_percent, format_rounded, join_words, list_first, plural
 
 _MOST_ROWS = 40
 _MOST_NAMES = 4
-_WORDS = {Engine.ANE: "Neural Engine", Engine.GPU: "GPU", Engine.CPU: "CPU"}
 _UNNAMED = "not named"
 _OTHERS = (Engine.GPU, Engine.CPU)
 _ANTICIPATED = "A plan states what the runtime anticipates; what ran is in a recording (tracekit analyze)."
@@ -97,7 +97,9 @@ def _summarize_operations(plan: Plan, counts: PlanCounts) -> Iterator[str]:
 
 def _list_others(counts: Mapping[Engine | None, int]) -> str:
     """Return ``2 on the GPU and 1 on the CPU``, or an empty text."""
-    return join_words([f"{counts[engine]:,} on the {_WORDS[engine]}" for engine in _OTHERS if counts[engine]])
+    return join_words(
+        [f"{counts[engine]:,} on the {ENGINE_WORDS[engine]}" for engine in _OTHERS if counts[engine]]
+    )
 
 
 def _be(count: int) -> str:
@@ -223,11 +225,11 @@ def _describe_segment(
     return (
         function,
         str(number),
-        _WORDS[segment.engine] if segment.engine else "not stated",
+        ENGINE_WORDS[segment.engine],
         f"{len(operations):,}",
         _describe_cost(operations),
-        _name_operation(operations[0]) or _UNNAMED,
-        _name_operation(operations[-1]) or _UNNAMED,
+        name_operation(operations[0]) or _UNNAMED,
+        name_operation(operations[-1]) or _UNNAMED,
     )
 
 
@@ -237,12 +239,6 @@ def _describe_cost(operations: Sequence[PlannedOperation]) -> str:
     return format_percent(sum(shares), 1) if shares else ""
 
 
-def _name_operation(operation: PlannedOperation) -> str:
-    """Return an operation's kind and name, or its first output; an empty text where it has none."""
-    name = operation.name or next(iter(operation.outputs), "")
-    return " ".join(dict.fromkeys(filter(None, (operation.kind, name))))
-
-
 def _list_regions(plan: Plan) -> Iterator[Block]:
     rows = []
     for function in plan.functions:
@@ -250,7 +246,7 @@ def _list_regions(plan: Plan) -> Iterator[Block]:
             names = [region.name for region in function.regions if region.engine is engine]
             if names:
                 rows.append(
-                    (function.name, _WORDS[engine], f"{len(names):,}", list_first(names, _MOST_NAMES))
+                    (function.name, ENGINE_WORDS[engine], f"{len(names):,}", list_first(names, _MOST_NAMES))
                 )
     yield Table.from_rows(("function", "engine", "regions", "names"), rows[:_MOST_ROWS], numbers={"regions"})
     if len(rows) > _MOST_ROWS:
@@ -286,7 +282,7 @@ def _list_operations(reason: PlanReason) -> str:
 
 
 def _name_with_source(operation: PlannedOperation) -> str:
-    name = _name_operation(operation)
+    name = name_operation(operation)
     return (
         f"{name} ({operation.source})" if name and operation.source else name or operation.source or _UNNAMED
     )

@@ -1,0 +1,1 @@
+"""Requirements that a plan must meet before anything is recorded."""
