@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tracekit.analysis.engines.interval_sets import merge_sets
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Durations
+from tracekit.frozen import frozen
 from tracekit.model.vocabulary import CPU_ONLY, Basis, Phase
 
 _PREPARING = (Phase.LOAD, Phase.COMPILE)
 
 
-@dataclass(frozen=True)
+@frozen
 class SettingRow:
     """One model under one setting; ``model`` is "" where the recording names none.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.missing_symbols import find_binaries_without_symbols, without_symbols
 from tracekit.analysis.ownership.owners import Owner
 from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.frozen import frozen
 from tracekit.model.issue_codes import IssueCode
 from tracekit.model.schemas import CORE_AI, CORE_ML, MPS_INTERVALS
 from tracekit.model.trace import Severity, Trace
@@ -25,7 +26,7 @@ from tracekit.model.vocabulary import SERVING, Engine, Phase
 _MAX_BINARIES = 3
 
 
-@dataclass(frozen=True)
+@frozen
 class Diagnostic:
     """One condition: its severity and code, how many rows, samples or windows it is about, and its numbers.
 

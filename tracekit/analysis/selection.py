@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +16,14 @@ from tracekit.analysis.engines.ownership import find_target_pids
 from tracekit.analysis.windows.stack_windows import build_windows_from_stacks
 from tracekit.analysis.windows.window import GIVEN_SOURCES, Window, build_window_frame
 from tracekit.errors import UsageError
+from tracekit.frozen import frozen
 from tracekit.model.trace import Trace
 from tracekit.text import format_thread
 
 Mask = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@frozen
 class Selection:
     """The selected process and thread, each by name or number, and the source of the windows.
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tracekit.errors import InputError
+from tracekit.frozen import frozen
 
 NAME = "tracekit.toml"
 _KEYS = ("require", "forbid")
 _MAX_BYTES = 200_000  # the time for parsing TOML grows with the square of a key's parts
 
 
-@dataclass(frozen=True)
+@frozen
 class Config:
     """The requirements of a ``tracekit.toml``, as written; ``path`` is None where there is no such file."""
 

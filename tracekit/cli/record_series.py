@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tracekit.cli.output import write_output
 from tracekit.cli.standard_error import write_message
+from tracekit.frozen import frozen
 from tracekit.text import format_shell_command, plural, printable
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MAX_LISTED_NAMES = 12
 
 
-@dataclass(frozen=True)
+@frozen
 class MadeRecording:
     """A saved recording; ``is_cut_short`` if it ended before its time."""
 

@@ -7,7 +7,6 @@ without evidence, one whose intervals may be another owner's, or one that an edg
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +21,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.comparison.observations import Observations
 from tracekit.fleet.schema import ENGINES, NO, UNKNOWN, YES
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import Engine, Phase
 from tracekit.text import format_thread
@@ -32,7 +32,7 @@ _MAX_SEGMENTS = 1_000_000
 """Of one recording: overlapping calls have the same intervals each, so segments may outgrow any memory."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CallGroup:
     """The calls of one model in one process, or of one of its copies where it has several.
 

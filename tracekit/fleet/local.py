@@ -13,13 +13,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext, ForkServerProcess, SpawnContext, SpawnProcess
 
 from tracekit.errors import TracekitError
 from tracekit.fleet.schema import KILLED
 from tracekit.fleet.task import FleetTask, Outcome, make_failure, run_task
+from tracekit.frozen import frozen
 from tracekit.text import format_size, printable
 
 _MODULES = ["tracekit.fleet.task"]
@@ -27,7 +27,7 @@ _MODULES = ["tracekit.fleet.task"]
 _END_SECONDS = 5.0
 
 
-@dataclass(frozen=True)
+@frozen
 class LocalLimits:
     """The number of workers, what each may use of memory, and how long a recording may take; 0: no limit."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -19,6 +19,7 @@ from tracekit.comparison.cautions import THERMAL
 from tracekit.fleet.call_rows import CallRows
 from tracekit.fleet.copies import identify_run
 from tracekit.fleet.schema import ANALYZED, PLACE, TABLES, build_arrow_schema
+from tracekit.frozen import frozen
 from tracekit.model.trace import TraceInfo
 from tracekit.report import wording
 from tracekit.report.wording.findings import finding_text
@@ -30,7 +31,7 @@ _NJ_PER_MJ = 1e6
 _LEFT_OUT = "segments-left-out"
 
 
-@dataclass(frozen=True)
+@frozen
 class Origin:
     """Where a recording came from, and what is known of it besides its content.
 

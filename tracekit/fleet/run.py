@@ -24,6 +24,7 @@ from tracekit.fleet.labels import require_agreement
 from tracekit.fleet.rows import join_tables
 from tracekit.fleet.schema import ANALYZED, FAILURES, KILLED
 from tracekit.fleet.task import FleetTask, Outcome
+from tracekit.frozen import frozen
 from tracekit.text import printable
 
 _OUTCOMES_PER_BATCH = 64
@@ -215,7 +216,7 @@ def _iter_contradictions(first_task: FleetTask, task: FleetTask) -> Iterator[str
             )
 
 
-@dataclass(frozen=True)
+@frozen
 class _KnownRecording:
     """A recording of the dataset: what it was analyzed with, and what became of it."""
 

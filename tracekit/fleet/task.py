@@ -6,7 +6,7 @@ import json
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from tracekit.fleet.rows import (
     unpack_tables,
 )
 from tracekit.fleet.schema import ANALYZED, FAILED
+from tracekit.frozen import frozen
 from tracekit.load import trace_of
 from tracekit.model.schemas import READ_TABLES
 from tracekit.model.trace import Trace
@@ -36,7 +37,7 @@ from tracekit.record.journal import read_recorded_compute_units
 from tracekit.text import printable
 
 
-@dataclass(frozen=True)
+@frozen
 class AnalysisChoice:
     """The options of all analyses of a run: those of ``tracekit analyze`` that fit many recordings."""
 
@@ -55,7 +56,7 @@ class AnalysisChoice:
         return json.dumps(chosen_options, sort_keys=True) if chosen_options else ""
 
 
-@dataclass(frozen=True)
+@frozen
 class FleetTask:
     """A recording to analyze. ``content`` is its SHA-256, "" where the worker finds it, of an object."""
 
@@ -69,7 +70,7 @@ class FleetTask:
         return Origin(self.recording.address, content or self.content, self.labels, self.choice.to_text())
 
 
-@dataclass(frozen=True)
+@frozen
 class Outcome:
     """The result of a task: the rows, and for a recording that was not analyzed the reason."""
 

@@ -8,7 +8,6 @@ where data enters. docs/columns.md is written from the declarations: ``make colu
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -18,6 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.errors import TracekitError
+from tracekit.frozen import frozen
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -25,7 +25,7 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 _UNITS = {"ns": "ns", "nj": "nJ"}
 
 
-@dataclass(frozen=True)
+@frozen
 class Column:
     """The declaration of a column: its type (the name of a pandas dtype, or Arrow's), and a text for docs."""
 

@@ -7,11 +7,11 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from tracekit.errors import XctraceError
+from tracekit.frozen import frozen
 from tracekit.record.leftover import Leftover, end_leftover, note_recorder
 from tracekit.record.lock import hold_recorder_lock
 from tracekit.record.output_path import check_output_path, reserve_output_path
@@ -30,7 +30,7 @@ FLAGS = ("--no-prompt", "--append-run", "--all-processes")
 """The options of an xctrace command that have no value."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RecordSettings:
     """Settings of one ``xctrace record``; ``target_input`` and ``target_output`` are files or "-"."""
 
@@ -48,7 +48,7 @@ class RecordSettings:
     """The tools that watch the Mac meanwhile: words of ``companions.COMPANIONS``."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RecordingAttempt:
     """A finished attempt: the path of its bundle, the result, and every run of xctrace that it took.
 

@@ -10,9 +10,9 @@ is bounded by steps and not by time, so that the same files give the same names 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from tracekit.frozen import frozen
 from tracekit.symbols.budget import Budget, BudgetSpentError, SymbolFileError
 from tracekit.symbols.dwarf import abbreviations as dw
 from tracekit.symbols.dwarf.address_index import AddressIndex
@@ -31,7 +31,7 @@ _DAMAGE = (SymbolFileError, LookupError, ValueError, OverflowError)
 """Exceptions of the readers for missing or invalid bytes."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CodePlace:
     """One function at an address. ``name`` is mangled, "" for none; ``line`` is -1 where it is not known."""
 

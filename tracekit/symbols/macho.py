@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
+from tracekit.frozen import frozen
 from tracekit.parsers.bundle.loaded_images import find_architecture
 from tracekit.symbols.budget import Budget, SymbolFileError
 from tracekit.symbols.symbol_file_names import MACHO_HEADS
@@ -58,7 +59,7 @@ class Section:
     is_code: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Build:
     """One architecture of a Mach-O file. ``uuid`` is "" where it has none."""
 

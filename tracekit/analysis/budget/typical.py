@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from tracekit.analysis.budget.budget import BudgetSums
 from tracekit.analysis.budget.parts import BudgetPart
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 
 FEWEST_CALLS = 3
@@ -27,7 +27,7 @@ class CallGroup(Protocol):
         """The rows of the calls, in order of time."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Differences:
     """How each call differs from the typical one of its model: arrays, row-aligned to the calls.
 

@@ -8,7 +8,7 @@ first that matches with ``scope = "stack"``, and the first with a ``boundary``. 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from typing import NamedTuple
 from tracekit.analysis.classification.frame_names import normalize_frame
 from tracekit.analysis.classification.rules import Boundary, Example, Rule, Strength
 from tracekit.analysis.classification.rules_file import read_rules_file
+from tracekit.frozen import frozen
 
 __all__ = ["Boundary", "Example", "FrameMatch", "Rule", "RuleSet", "Strength", "load_rules"]
 
@@ -34,7 +35,7 @@ class FrameMatch(NamedTuple):
 NO_MATCH = FrameMatch(-1, -1, -1)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Candidates:
     """The rules that can match frames of one binary, by literals: a symbol must contain one of a rule's.
 
@@ -64,7 +65,7 @@ class _Candidates:
         return sorted({index for literal, index in (*self.short, *possible) if literal in symbol})
 
 
-@dataclass(frozen=True)
+@frozen
 class RuleSet:
     """The rules in order of precedence; the rule indices of a ``Classification`` refer to ``rules``."""
 

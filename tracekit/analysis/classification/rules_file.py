@@ -16,7 +16,7 @@ import re
 import tomllib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn, get_args
@@ -24,6 +24,7 @@ from typing import Any, NoReturn, get_args
 from tracekit.analysis.classification.frame_names import normalize_frame
 from tracekit.analysis.classification.rules import Boundary, Example, Rule, Strength, with_defaults
 from tracekit.errors import InputError
+from tracekit.frozen import frozen
 from tracekit.model.vocabulary import Engine, Phase
 
 MAX_BYTES = 200_000
@@ -44,7 +45,7 @@ _KEYS = tuple(field.name for field in fields(Rule))
 _REPEATED_GROUP = re.compile(r"(?:[+*}]|\{\d+,)\)(?:[*+](?!\+)|\{\d*,)")
 
 
-@dataclass(frozen=True)
+@frozen
 class RulesFile:
     """The contents of a file of rules."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,6 +18,7 @@ from tracekit.analysis.engines.membership import UNASSIGNED, Membership
 from tracekit.analysis.engines.waiting import AWAITED, Waiting
 from tracekit.analysis.ownership.call_spans import Spans
 from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.frozen import frozen
 from tracekit.model.columns import ATTRIBUTION, IntArray, make_categorical
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, Basis, Engine, Phase
@@ -88,7 +88,7 @@ def _list_numbers(column: Any) -> list[int | None]:
     return numbers
 
 
-@dataclass(frozen=True)
+@frozen
 class Amounts:
     """Nanoseconds per window: of one engine, in one phase; the last entry is the time outside of all."""
 

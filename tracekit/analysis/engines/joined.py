@@ -12,8 +12,6 @@ Work that could belong to several calls is in no call, and stays as it was sampl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -22,6 +20,7 @@ from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import BASES, convert_categories, group_codes
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.tables import StackTable
 from tracekit.model.trace import Trace
@@ -32,7 +31,7 @@ _MAX_FRAMES = 8_000_000
 _NONE = -1
 
 
-@dataclass(frozen=True)
+@frozen
 class Joined:
     """The call that each sample served, and the joined stacks of those that served another thread's call.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from tracekit.analysis.engines.codes import group_rows
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.content import Content
 from tracekit.model.schemas import OS_LOG, SIGNPOST_EVENTS
@@ -19,7 +19,7 @@ _NO_WINDOW, _NOT_CHOSEN = -2, -3
 """Numbers that no process has."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ProcessRequests:
     """Requests of one process; ``statuses`` has the number of failures by status, -1 for none given."""
 
@@ -31,7 +31,7 @@ class ProcessRequests:
     is_target: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Refusal:
     """An operator that a planner kept off the Neural Engine, or a program that was not loaded there."""
 
@@ -40,7 +40,7 @@ class Refusal:
     count: int
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class LoggedRequests(Content):
     """Content of the log about the Neural Engine.
 

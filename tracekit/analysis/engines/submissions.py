@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -19,6 +18,7 @@ from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.codes import sum_by_code
 from tracekit.analysis.engines.interval_sets import merge_by_group
 from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, Columns, IntArray, take_texts
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import Engine
@@ -43,7 +43,7 @@ _MAX_ABSENT = 16
 """A number further beyond the others counts something else than regions."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ModelSubmissions:
     """The submissions of one model's inferences; ``model`` is "" where the recording names none.
 

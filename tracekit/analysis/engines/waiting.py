@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -23,6 +22,7 @@ from tracekit.analysis.engines.codes import group_keys, group_positions, is_engi
 from tracekit.analysis.engines.interval_sets import IntervalSet, merge_sets
 from tracekit.analysis.windows.stack_windows import LONG_HOLE_NS
 from tracekit.analysis.windows.window import sampling_period_ns
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, Basis, Engine, Phase
@@ -33,7 +33,7 @@ _BLOCKED = ("Blocked", "Waiting")
 _BLOCK_SAMPLES = 1 << 20  # samples looked at together: memory for many millions at once is slow to get
 
 
-@dataclass(frozen=True)
+@frozen
 class _Lane:
     engine: Engine
     thread_id: int

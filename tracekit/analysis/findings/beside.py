@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NotRequired, TypedDict
 
@@ -25,6 +24,7 @@ from tracekit.analysis.findings.host import (
 )
 from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.lengths import compute_typical_length
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML
 from tracekit.model.trace import Severity
@@ -99,7 +99,7 @@ def find_work_beside_calls(calls: Calls) -> Iterator[Finding[BetweenNumbers]]:
     yield from beside.find_sampled_loads()
 
 
-@dataclass(frozen=True)
+@frozen
 class _Gaps:
     """One model's time between calls: its positions in ``Between``, and an amount in each."""
 

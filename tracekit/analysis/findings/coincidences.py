@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -12,6 +11,7 @@ import pandas as pd
 
 from tracekit.analysis.run import AnalyzedRun
 from tracekit.analysis.selection import select_pids
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import LIFE_CYCLE
 from tracekit.model.trace import Trace
@@ -26,7 +26,7 @@ _NO_STATE = ("", "Unknown")
 _LAUNCH = ("Initializing", "Launching")
 
 
-@dataclass(frozen=True)
+@frozen
 class Change:
     """Something else that changed in the recording: a coincidence in time, which proves no cause.
 
@@ -48,7 +48,7 @@ def list_changes(kinds: Sequence[Events], start_ns: int, end_ns: int) -> tuple[C
     return tuple(sorted(changes, key=lambda change: (change.time_ns, change.kind, change.detail))[:_MOST])
 
 
-@dataclass(frozen=True)
+@frozen
 class Events:
     """Everything of one kind that changed in a recording, in order of time.
 

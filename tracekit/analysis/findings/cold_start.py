@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import numpy as np
@@ -18,6 +17,7 @@ from tracekit.analysis.findings.frames import find_leading_frame
 from tracekit.analysis.findings.instruments import record
 from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.windows.window import sampling_period_ns
+from tracekit.frozen import frozen
 from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML
 from tracekit.model.vocabulary import SERVING, Basis, Phase
 
@@ -185,7 +185,7 @@ def _make_cold(calls: Calls, model: ModelCalls, usual_ns: int, *, is_rough: bool
 # Compiling and loading --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class _Event:
     """One model's rows of one kind of event, such as loading one of its segments: when it happened."""
 

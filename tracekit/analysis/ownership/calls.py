@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ import pandas as pd
 
 from tracekit.analysis.engines.ownership import RUNTIMES
 from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import Engine
@@ -20,7 +21,7 @@ UNKNOWN = -1
 """The code of a name that no table has."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Calls:
     """The calls of an analysis, without the user's ranges, as parallel arrays."""
 

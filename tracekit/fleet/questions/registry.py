@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -18,6 +17,7 @@ from tracekit.fleet.query import Parameter, connect_tables, select
 from tracekit.fleet.questions import costs, engines, lengths, quality
 from tracekit.fleet.questions.question import Question
 from tracekit.fleet.schema import ENGINES, METRICKIT, TABLES
+from tracekit.frozen import frozen
 from tracekit.text import printable
 
 QUESTIONS: Mapping[str, Question] = {
@@ -32,7 +32,7 @@ _FIRST_RECORDED = f"""
         AND coalesce(kind, '') <> '{METRICKIT}' GROUP BY ALL"""
 
 
-@dataclass(frozen=True)
+@frozen
 class Offer:
     """A question, and the columns (``table.column``) that it needs and that hold no value in a dataset."""
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
+from tracekit.frozen import frozen
 from tracekit.symbols.budget import Budget
 from tracekit.symbols.dwarf import abbreviations as dw
 from tracekit.symbols.dwarf.debug_sections import DamagedDwarfError
@@ -33,7 +33,7 @@ Row = tuple[int, int, int]
 """Address, file and line."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Program:
     """A line program: its bytes, and how its opcodes are to be read."""
 

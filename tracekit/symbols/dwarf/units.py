@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cached_property
 
+from tracekit.frozen import frozen
 from tracekit.symbols.budget import Budget
 from tracekit.symbols.dwarf import abbreviations as dw
 from tracekit.symbols.dwarf.abbreviations import EntryLayout, read_layouts
@@ -36,7 +36,7 @@ _STEPS_PER_HEADER, _STEPS_PER_UNIT, _STEPS_PER_ADDRESS = 8, 16, 6
 _KEPT_UNITS = 256
 
 
-@dataclass(frozen=True)
+@frozen
 class Header:
     """The header of a unit: the section's distances of the unit, of its first entry and of its end."""
 
@@ -47,7 +47,7 @@ class Header:
     abbreviations: int
 
 
-@dataclass(frozen=True)
+@frozen
 class UnitEntry:
     """An entry: its layout, and the position of each part in ``data``."""
 
