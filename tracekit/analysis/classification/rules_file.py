@@ -17,7 +17,6 @@ import tomllib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
@@ -106,6 +105,8 @@ def _find_repeated_name(names: Iterable[str]) -> str | None:
 
 def _suggest_words(word: str, valid: Iterable[str]) -> str:
     """Return a "did you mean" for a misspelt word, or the valid ones if they are few."""
+    from difflib import get_close_matches
+
     choices = list(valid)
     close = get_close_matches(word, choices, n=1, cutoff=0.6)
     close = close or [choice for choice in choices if choice.lower() == word.lower()]
