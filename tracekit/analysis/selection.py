@@ -11,6 +11,7 @@ import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.assignment import assign_samples
+from tracekit.analysis.engines.codes import is_among
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.ownership import find_target_pids
 from tracekit.analysis.windows.stack_windows import build_windows_from_stacks
@@ -64,7 +65,7 @@ def select_thread(
     is_selected = _mark_matches(trace.threads, "tid", "name", selection.thread)
     if not (is_selected & present).any():
         raise UsageError(_describe_missing_thread(trace, selection.thread, present))
-    given = windows["source"].isin(GIVEN_SOURCES).to_numpy(bool)
+    given = is_among(windows["source"], *GIVEN_SOURCES)
     called = np.append(is_selected, False)[windows["thread_id"].to_numpy()]
     is_kept = _mark_samples_of_threads(trace, is_selected) | _mark_worker_samples(trace, is_selected, labels)
     is_kept |= members.mark(np.flatnonzero(called), len(is_kept))

@@ -22,7 +22,7 @@ from tracekit.analysis.classification.leading_frames import (
 )
 from tracekit.analysis.classification.rule_set import RuleSet
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import group_keys, is_engine, sum_by_code
+from tracekit.analysis.engines.codes import group_keys, is_among, is_engine, sum_by_code
 from tracekit.analysis.whole_threads import WholeThreads
 from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, Columns, IntArray, make_categorical
@@ -138,7 +138,7 @@ class ThreadWork(Content):
     @cached_property
     def ml_samples(self) -> IntArray:
         """The samples of each thread in an ML runtime or engine, idle ones left out."""
-        is_ml = self.rows["engine"].isin([str(engine) for engine in ML_ENGINES]).to_numpy(bool)
+        is_ml = is_among(self.rows["engine"], *ML_ENGINES)
         return self._count_per_thread(is_ml & ~self._is_idle)
 
     @cached_property

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.leading_frames import DecidingFrame, LeadingFrames
-from tracekit.analysis.engines.codes import INFERENCE, convert_categories, sum_by_code
+from tracekit.analysis.engines.codes import INFERENCE, convert_categories, is_among, sum_by_code
 from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.engines.segments import Segments
 from tracekit.analysis.engines.transitions import Transitions, find_transitions
@@ -175,8 +175,8 @@ class Verdicts:
         graphics, preparing = shares.mark_engines([Engine.GRAPHICS]), shares.mark_phases(_PREPARING)
         self._windows = WindowEvidence(
             length_ns=(windows["end_ns"] - windows["start_ns"]).to_numpy(np.int64),
-            is_call=~windows["source"].isin(GIVEN_SOURCES).to_numpy(bool),
-            is_engine_time=windows["source"].isin(ANE_TABLES).to_numpy(bool),
+            is_call=~is_among(windows["source"], *GIVEN_SOURCES),
+            is_engine_time=is_among(windows["source"], *ANE_TABLES),
             samples=shares.sum_amounts("samples", shares.mark_engines(ENGINES)),
             runtime_samples=shares.sum_amounts("samples", shares.mark_engines([Engine.RUNTIME])),
             unsymbolicated_samples=shares.sum_amounts("samples", shares.mark_engines([Engine.UNKNOWN])),

@@ -230,7 +230,7 @@ class RunLayers:
         if not self._is_timed or evidence.selection.thread is not None or engines.isdisjoint(ACCELERATORS):
             return np.zeros(len(self.starts), bool)
         windows, labels = evidence.windows, evidence.labels
-        marked: BoolArray = (evidence.members.counts > 0) & ~windows["source"].isin(ANE_TABLES).to_numpy(bool)
+        marked: BoolArray = (evidence.members.counts > 0) & ~is_among(windows["source"], *ANE_TABLES)
         for engine in ACCELERATORS:
             if engine in engines:
                 continue

@@ -12,7 +12,7 @@ import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.busy import Measured, is_work
-from tracekit.analysis.engines.codes import BASES, INFERENCE, group_keys, group_rows, sum_by_code
+from tracekit.analysis.engines.codes import BASES, INFERENCE, group_keys, group_rows, is_among, sum_by_code
 from tracekit.analysis.engines.interval_sets import IntervalSet, merge_sets
 from tracekit.analysis.engines.membership import UNASSIGNED, Membership
 from tracekit.analysis.engines.waiting import AWAITED, Waiting
@@ -235,7 +235,7 @@ def iter_waits(
         yield from measured.of_windows((engine, Phase.WAIT), rows)
         return
     selected = windows.iloc[rows]
-    owned = selected.assign(is_call=~selected["source"].isin(GIVEN_SOURCES))
+    owned = selected.assign(is_call=~is_among(selected["source"], *GIVEN_SOURCES))
     names = ("thread_id", "pid", "alone", "is_call")
     for (thread, pid, is_alone, call), members in group_rows(owned, *names):
         if call and thread < 0 and not is_alone:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import BASES, convert_categories, group_codes
+from tracekit.analysis.engines.codes import BASES, convert_categories, group_codes, is_among
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.frozen import frozen
@@ -63,7 +63,7 @@ def join_stacks(trace: Trace, labels: SampleLabels, members: Membership, windows
     """
     stack = trace.samples["stack_id"].to_numpy(np.int64)
     thread = trace.samples["thread_id"].to_numpy(np.int64)
-    is_call = ~windows["source"].isin(GIVEN_SOURCES).to_numpy(bool)
+    is_call = ~is_among(windows["source"], *GIVEN_SOURCES)
     call = members.find_highest(np.where(is_call, np.arange(len(windows)), _NONE), len(stack))
     owner = np.append(windows["thread_id"].to_numpy(np.int64), _NONE)[call]
     is_own = (call >= 0) & (thread == owner)

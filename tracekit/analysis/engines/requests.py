@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.engines.codes import group_rows
+from tracekit.analysis.engines.codes import group_rows, is_among
 from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.content import Content
@@ -114,7 +114,7 @@ def _find_windows(trace: Trace, is_selected: BoolArray, windows: pd.DataFrame) -
     """
     log = trace.engine_log
     window = _find_windows_at(trace, log["time_ns"].to_numpy(np.int64), is_selected, windows)
-    is_laid = is_selected & ~log["source"].isin([OS_LOG, SIGNPOST_EVENTS]).to_numpy(bool)
+    is_laid = is_selected & ~is_among(log["source"], OS_LOG, SIGNPOST_EVENTS)
     if is_laid.any():
         for shift_ns in (-CLOCKS_WITHIN_NS, CLOCKS_WITHIN_NS):
             moved = _find_windows_at(trace, log["time_ns"].to_numpy(np.int64) + shift_ns, is_laid, windows)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import group_keys, group_positions, is_engine, is_phase
+from tracekit.analysis.engines.codes import group_keys, group_positions, is_among, is_engine, is_phase
 from tracekit.analysis.engines.interval_sets import IntervalSet, merge_sets
 from tracekit.analysis.windows.stack_windows import LONG_HOLE_NS
 from tracekit.analysis.windows.window import sampling_period_ns
@@ -148,7 +148,7 @@ class Waiting:
         A thread that was last seen elsewhere in a prediction call waits inside the runtime.
         """
         states = self._trace.thread_states
-        states = states[states["state"].isin(_BLOCKED).to_numpy(bool)]
+        states = states[is_among(states["state"], *_BLOCKED)]
         if not len(states) or not len(self._trace.samples) or not self._trace.has_timeline:
             return {}
         # Samples sorted by (thread, time): the sample before a state is found by a binary search.

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracekit.analysis.budget.parts import BudgetPart
-from tracekit.analysis.engines.codes import group_codes, group_positions, sum_by_code
+from tracekit.analysis.engines.codes import group_codes, group_positions, is_among, sum_by_code
 from tracekit.analysis.findings.coincidences import Events, collect_events
 from tracekit.analysis.findings.finding import WindowRanges
 from tracekit.analysis.run import AnalyzedRun
@@ -88,7 +88,7 @@ class Calls:
         self.thread_ids: IntArray = windows["thread_id"].to_numpy(np.int64)
         self.sources: Sequence[str] = tuple(windows["source"].astype("str").unique())
         self._elsewhere: dict[Engine, BoolArray] = {}
-        self._is_given: BoolArray = windows["source"].isin(GIVEN_SOURCES).to_numpy(bool)
+        self._is_given: BoolArray = is_among(windows["source"], *GIVEN_SOURCES)
 
     @property
     def is_timed(self) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tracekit.analysis.engines.codes import is_among
 from tracekit.analysis.run import AnalyzedRun
 from tracekit.analysis.selection import select_pids
 from tracekit.frozen import frozen
@@ -68,7 +69,7 @@ def collect_events(analysis: AnalyzedRun) -> tuple[Events, ...]:
     is_failed = (log["kind"] == LogKind.FAILURE) | (log["status"] > 0)
     is_refused = log["kind"].isin([LogKind.UNSUPPORTED, LogKind.NOT_LOADED])
     prepared = analysis.trace.intervals
-    prepared = prepared[prepared["phase"].isin([Phase.LOAD, Phase.COMPILE]).to_numpy(bool)]
+    prepared = prepared[is_among(prepared["phase"], Phase.LOAD, Phase.COMPILE)]
     is_load = (prepared["phase"] == Phase.LOAD).to_numpy(bool)
     windows = analysis.window_rows
     first_calls = windows[windows["first"].to_numpy(bool)]

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.engines.codes import group_rows, is_phase
+from tracekit.analysis.engines.codes import group_rows, is_among, is_phase
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, ModelCalls
@@ -78,7 +78,7 @@ def find_cold_starts(calls: Calls) -> Iterator[Finding[Any]]:
     yield from (finding for finding, _ in cold)
     slow_calls = IntervalSet.of(*(np.array([edges[side] for _, edges in cold], np.int64) for side in (0, 1)))
     rows = calls.analysis.measured.preparations
-    rows = _with_process(calls, rows[rows["source"].isin([*ANE_TABLES, CORE_ML, CORE_AI]).to_numpy(bool)])
+    rows = _with_process(calls, rows[is_among(rows["source"], *ANE_TABLES, CORE_ML, CORE_AI)])
     repeated: set[tuple[str, int]] = set()
     for finding in _find_loaded_again(calls, rows):
         repeated.add((finding.model, finding.pid))

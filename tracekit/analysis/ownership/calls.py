@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tracekit.analysis.engines.codes import is_among
 from tracekit.analysis.engines.ownership import RUNTIMES
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.frozen import frozen
@@ -49,7 +50,7 @@ class Calls:
     def of(cls, windows: pd.DataFrame, names: frozenset[str], logged: IntArray) -> Calls:
         """Return the calls among windows; a model that no row of a table names is not known."""
         starts, ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
-        is_call = ~windows["source"].isin(GIVEN_SOURCES).to_numpy(bool) & (ends > starts)
+        is_call = ~is_among(windows["source"], *GIVEN_SOURCES) & (ends > starts)
         rows = np.flatnonzero(is_call)
         code, distinct = pd.factorize(windows["model"].iloc[rows])
         known, models = pd.factorize(np.array([name if name in names else "" for name in distinct], object))
@@ -64,8 +65,8 @@ class Calls:
             models,
             copy,
             np.array(copies, object),
-            windows["source"].isin(ANE_TABLES).to_numpy(bool)[rows],
-            (~windows["source"].isin(("stacks", *ANE_TABLES))).to_numpy(bool)[rows],
+            is_among(windows["source"], *ANE_TABLES)[rows],
+            ~is_among(windows["source"], "stacks", *ANE_TABLES)[rows],
             logged[rows],
         )
 
