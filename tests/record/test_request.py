@@ -12,7 +12,7 @@ import pytest
 
 from tracekit.errors import UsageError
 from tracekit.record import request as request_module
-from tracekit.record.request import (
+from tracekit.record.record_request import (
     PlannedRecording,
     RecordRequest,
     parse_compute_units,

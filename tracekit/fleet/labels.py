@@ -19,7 +19,7 @@ from typing import Any, Self, TypeAlias
 
 from tracekit.errors import InputError, UsageError
 from tracekit.fleet import stores
-from tracekit.fleet.inputs import RecordingInput
+from tracekit.fleet.recording_inputs import RecordingInput
 from tracekit.frozen import frozen
 from tracekit.text import clip, list_first, plural, printable
 

@@ -17,7 +17,7 @@ from tracekit.record.lock import hold_recorder_lock
 from tracekit.record.output_path import check_output_path, reserve_output_path
 from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import Recorder, RecordingListener, RecordLimits, XctraceRun, measure_free_bytes
-from tracekit.record.result import RecordingResult, judge_result, read_run_numbers
+from tracekit.record.recording_result import RecordingResult, judge_result, read_run_numbers
 from tracekit.record.signals import StopRequests
 from tracekit.record.target import Target
 from tracekit.xctrace.mac_host import Host

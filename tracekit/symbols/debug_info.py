@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from tracekit.frozen import frozen
-from tracekit.symbols.budget import Budget, BudgetSpentError, SymbolFileError
 from tracekit.symbols.dwarf import abbreviations as dw
 from tracekit.symbols.dwarf.address_index import AddressIndex
 from tracekit.symbols.dwarf.debug_sections import Sections
@@ -22,6 +21,7 @@ from tracekit.symbols.dwarf.scopes import FunctionScope, ScopeReader
 from tracekit.symbols.dwarf.units import Unit, Units
 from tracekit.symbols.macho import Build
 from tracekit.symbols.symbol_table import MAX_NAME
+from tracekit.symbols.work_budget import BudgetSpentError, SymbolFileError, WorkBudget
 
 MAX_INLINED = 32
 """Inlined functions around one address; the innermost ones are kept, and the function itself."""
@@ -47,7 +47,7 @@ class DebugInfo:
     read.
     """
 
-    def __init__(self, build: Build, budget: Budget) -> None:
+    def __init__(self, build: Build, budget: WorkBudget) -> None:
         self.path = build.path
         self._sections = Sections(build, budget)
         self._units = Units(self._sections)

@@ -22,7 +22,7 @@ import pyarrow as pa
 from tracekit import __version__
 from tracekit.analysis.chips import identify_chip
 from tracekit.errors import InputError
-from tracekit.fleet.rows import Tables, make_recording_id
+from tracekit.fleet.dataset_rows import Tables, make_recording_id
 from tracekit.fleet.schema import ANALYZED, METRICKIT, build_arrow_schema
 from tracekit.frozen import frozen
 from tracekit.text import printable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from tracekit.fleet.history.accepted import Accepted
-from tracekit.fleet.history.changes import MIN_LENGTH_CHANGE, MIN_SHARE_CHANGE, Changes, SeriesChange
-from tracekit.fleet.history.series import UNKNOWN_SHARE, History
+from tracekit.fleet.history.build_series import UNKNOWN_SHARE, History
+from tracekit.fleet.history.series_changes import MIN_LENGTH_CHANGE, MIN_SHARE_CHANGE, Changes, SeriesChange
 from tracekit.frozen import frozen
 
 _BETTER_WHEN_HIGH = "ANE used share"

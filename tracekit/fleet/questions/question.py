@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tracekit.fleet.answer import AnswerColumn
-from tracekit.fleet.query import Parameter
+from tracekit.fleet.dataset_answer import AnswerColumn
+from tracekit.fleet.dataset_query import Parameter
 from tracekit.frozen import frozen
 
 MODEL = "coalesce(nullif(model, ''), label, '')"

@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 from tracekit.errors import NotMeasurableError, UsageError
-from tracekit.fleet.answer import DatasetAnswer
 from tracekit.fleet.dataset import Dataset
-from tracekit.fleet.history.builds import order_builds
-from tracekit.fleet.query import Parameter, connect_tables, select
+from tracekit.fleet.dataset_answer import DatasetAnswer
+from tracekit.fleet.dataset_query import Parameter, connect_tables, select
+from tracekit.fleet.history.build_order import order_builds
 from tracekit.fleet.questions import costs, engines, lengths, quality
 from tracekit.fleet.questions.question import Question
 from tracekit.fleet.schema import ENGINES, METRICKIT, TABLES

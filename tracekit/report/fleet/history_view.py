@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.history.accepted import Accepted, read_accepted
-from tracekit.fleet.history.changes import Changes, SeriesChange, find_changes
+from tracekit.fleet.history.build_series import METRICS, UNKNOWN_SHARE, USED, History, SeriesKey, read_history
+from tracekit.fleet.history.level_segments import split_into_segments
 from tracekit.fleet.history.open_changes import identify_change
-from tracekit.fleet.history.segments import split_into_segments
-from tracekit.fleet.history.series import METRICS, UNKNOWN_SHARE, USED, History, SeriesKey, read_history
+from tracekit.fleet.history.series_changes import Changes, SeriesChange, find_changes
 from tracekit.fleet.schema import ENGINES
 from tracekit.frozen import frozen
 from tracekit.report.fleet.changes import (

@@ -7,7 +7,6 @@ from bisect import bisect_right
 from functools import cached_property
 
 from tracekit.frozen import frozen
-from tracekit.symbols.budget import Budget
 from tracekit.symbols.dwarf import abbreviations as dw
 from tracekit.symbols.dwarf.abbreviations import EntryLayout, read_layouts
 from tracekit.symbols.dwarf.debug_sections import DamagedDwarfError, Sections
@@ -26,6 +25,7 @@ from tracekit.symbols.dwarf.forms import (
     read_number,
     read_uleb,
 )
+from tracekit.symbols.work_budget import WorkBudget
 
 _TYPE_UNITS, _SPLIT_UNITS = (2, 6), (4, 5)
 _MAX_HEADER_BYTES = 40
@@ -61,7 +61,7 @@ class Units:
 
     def __init__(self, sections: Sections) -> None:
         self.sections = sections
-        self.budget: Budget = sections.budget
+        self.budget: WorkBudget = sections.budget
         self._layouts: dict[tuple[int, UnitEncoding], dict[int, EntryLayout]] = {}
         self._units: dict[int, Unit] = {}
         self._offsets: array[int] | None = None

@@ -15,6 +15,7 @@ from statistics import NormalDist
 import numpy as np
 
 from tracekit.fleet.history.bands import Bands
+from tracekit.fleet.history.build_series import UNKNOWN_SHARE, USED, History
 from tracekit.fleet.history.levels import (
     TWO_OF_TWO,
     Booleans,
@@ -24,7 +25,6 @@ from tracekit.fleet.history.levels import (
     Levels,
     compute_row_medians,
 )
-from tracekit.fleet.history.series import UNKNOWN_SHARE, USED, History
 from tracekit.frozen import frozen
 from tracekit.statistics.distributions import t_quantile
 

@@ -13,10 +13,10 @@ from tracekit.checks.tokenizer import Tokenizer
 from tracekit.errors import NotMeasurableError, UsageError
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.history.accepted import Accepted, read_accepted, write_accepted
+from tracekit.fleet.history.build_series import History, SeriesKey, read_history
 from tracekit.fleet.history.build_values import DeviceResult, evaluate_devices, require_supported
-from tracekit.fleet.history.changes import Changes, find_changes
 from tracekit.fleet.history.open_changes import OpenChange, find_open_changes, identify_change
-from tracekit.fleet.history.series import History, SeriesKey, read_history
+from tracekit.fleet.history.series_changes import Changes, find_changes
 from tracekit.frozen import frozen
 from tracekit.text import printable
 

@@ -18,13 +18,13 @@ from pathlib import Path
 from tracekit import __version__
 from tracekit.detect import open_source
 from tracekit.errors import InputError, TracekitError, UsageError
-from tracekit.fleet.contents import digest_content
-from tracekit.fleet.inputs import SIDECAR, RecordingInput
+from tracekit.fleet.content_hashes import digest_content
+from tracekit.fleet.recording_inputs import SIDECAR, RecordingInput
 from tracekit.frozen import frozen
 from tracekit.model.schemas import READ_TABLES
 from tracekit.parsers.in_memory import read_into_memory
 from tracekit.parsers.pack.pack_writer import write_pack
-from tracekit.redact.source import hide_private_cells, redact_source
+from tracekit.redact.redacted_source import hide_private_cells, redact_source
 from tracekit.text import printable
 
 PACK = ".tracekit.zip"

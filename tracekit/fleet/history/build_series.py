@@ -16,7 +16,7 @@ import pandas as pd
 
 from tracekit.comparison.cautions import THERMAL
 from tracekit.fleet.dataset import Dataset
-from tracekit.fleet.history.builds import order_builds
+from tracekit.fleet.history.build_order import order_builds
 from tracekit.fleet.schema import ANALYZED, ENGINES, METRICKIT
 from tracekit.frozen import frozen
 

@@ -10,7 +10,7 @@ from tracekit.errors import InputError, UsageError
 from tracekit.fleet import stores
 from tracekit.fleet.collect.metrickit import MetricKitReport, read_report
 from tracekit.fleet.collect.xcresult import ENDING
-from tracekit.fleet.inputs import RecordingInput, find_recordings
+from tracekit.fleet.recording_inputs import RecordingInput, find_recordings
 from tracekit.frozen import frozen
 from tracekit.text import printable
 

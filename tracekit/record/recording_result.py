@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from tracekit.errors import InputError, XctraceError
 from tracekit.frozen import frozen
 from tracekit.model.schemas import SAMPLE_TABLES
-from tracekit.record.failures import Failure, find_known_failure, find_saved_path, list_run_issues
 from tracekit.record.output_path import find_unused_path
 from tracekit.record.recorder import XctraceRun
+from tracekit.record.xctrace_failures import Failure, find_known_failure, find_saved_path, list_run_issues
 from tracekit.text import format_shell_command
 from tracekit.xctrace.tool import Xctrace
 
