@@ -12,7 +12,7 @@ import fsspec
 import pytest
 
 from tracekit.errors import UsageError
-from tracekit.fleet import run as run_module
+from tracekit.fleet import fleet_run as run_module
 from tracekit.fleet import task as task_module
 from tracekit.fleet.dataset import Dataset, create_dataset
 from tracekit.fleet.fleet_run import RunSummary, run_fleet

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tracekit.errors import UsageError
-from tracekit.record import request as request_module
+from tracekit.record import record_request as request_module
 from tracekit.record.record_request import (
     PlannedRecording,
     RecordRequest,
