@@ -27,9 +27,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
 from fleets import run_noise  # noqa: E402
 
 from tracekit.fleet.history.bands import Bands  # noqa: E402
-from tracekit.fleet.history.changes import MIN_LENGTH_CHANGE, MIN_SHARE_CHANGE, is_alarm  # noqa: E402
+from tracekit.fleet.history.build_series import summarize_builds  # noqa: E402
 from tracekit.fleet.history.levels import LAG, MIN_BUILDS, Levels  # noqa: E402
-from tracekit.fleet.history.series import summarize_builds  # noqa: E402
+from tracekit.fleet.history.series_changes import MIN_LENGTH_CHANGE, MIN_SHARE_CHANGE, is_alarm  # noqa: E402
 
 FloatArray = npt.NDArray[np.float64]
 Alarms = list[tuple[int, int]]

@@ -20,7 +20,7 @@ from dashboard.callbacks import trace as trace_callbacks
 from dashboard.callbacks import trend as trend_callbacks
 from dashboard.callbacks.values import check_values
 from dashboard.errors import Busy, NotFound
-from dashboard.history import HistoryStore
+from dashboard.history_store import HistoryStore
 from dashboard.library.library import Library
 from dashboard.pages import compare, history, trend
 from dashboard.pages.frame import build_frame, build_not_found, build_problem

@@ -153,7 +153,7 @@ def dashboard_command(
 
 def _resolve_dataset(name: str) -> Path:
     """Return the folder of a dataset or a library. Raises ``UsageError`` or ``InputError`` for any other."""
-    from tracekit.fleet.library import open_results
+    from tracekit.fleet.library_dataset import open_results
 
     folder = Path(name).expanduser().absolute()
     open_results(folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -38,6 +39,9 @@ NO_NAMES = frozenset(
     """.split()  # noqa: SIM905 - a list of words
 )
 """Participles, ordinals and the like, which name no value: what is first, or chosen?"""
+
+COUNTERPARTS = {"cli", "report", "wording", "pages", "callbacks", "routes", "workers"}
+"""Rooms whose modules have the name of another: of a command's work, of a finding, of a page."""
 
 
 def name_shares(trees: Iterable[ast.AST]) -> dict[str, float]:
@@ -76,6 +80,20 @@ def bound_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
             yield node.id
         elif isinstance(node, ast.arg):
             yield node.arg
+
+
+def count_shared(names: Iterable[str]) -> int:
+    """Return how many of the names occur more than once."""
+    return sum(count > 1 for count in Counter(names).values())
+
+
+def test_few_modules_and_classes_share_a_name() -> None:
+    """Outside of the rooms whose modules are named after what they print, draw or start, elsewhere."""
+    paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    modules = [path.stem for path in paths if not COUNTERPARTS.intersection(path.parts)]
+    nodes = (node for path in paths for node in ast.walk(ast.parse(path.read_text())))
+    assert count_shared(name for name in modules if name != "__init__") <= 14
+    assert count_shared(node.name for node in nodes if isinstance(node, ast.ClassDef)) <= 17
 
 
 @pytest.mark.integration

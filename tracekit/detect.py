@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, TypeAlias
 
 from tracekit.errors import InputError, UsageError
+from tracekit.frozen import frozen
 from tracekit.model.trace import Issue
 from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits, require_at_most
 from tracekit.parsers.progress import SeveralFiles
@@ -44,7 +44,7 @@ _FOREIGN_ARCHIVES = {
 """Archives that tracekit does not unpack, by their first bytes."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Options:
     """The arguments of ``open_source`` other than the input."""
 

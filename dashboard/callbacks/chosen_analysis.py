@@ -16,7 +16,7 @@ _MAX_FIELDS = 1_100
 
 
 @dataclass(frozen=True)
-class AnalysisChoice:
+class PageAnalysis:
     """The id of the analysis to show, the id of a variant being made, and a problem of the address."""
 
     analysis: str
@@ -24,7 +24,7 @@ class AnalysisChoice:
     problem: str = ""
 
 
-def choose_analysis(library: Library, recording: str, query: str) -> AnalysisChoice:
+def choose_analysis(library: Library, recording: str, query: str) -> PageAnalysis:
     """Return the analysis of an address; a missing one is started, and the default shown meanwhile.
 
     An invalid address gives the default, and a sentence about the problem.
@@ -36,10 +36,10 @@ def choose_analysis(library: Library, recording: str, query: str) -> AnalysisCho
     try:
         variant = _find_variant(library, recording, query, default)
     except (UsageError, NotFound, Conflict, TooLarge) as error:
-        return AnalysisChoice(_join_id(recording, fallback), problem=str(error))
+        return PageAnalysis(_join_id(recording, fallback), problem=str(error))
     if not variant or library.analyses.open_variant(recording, variant).state == "ready":
-        return AnalysisChoice(_join_id(recording, variant))
-    return AnalysisChoice(_join_id(recording, fallback), awaited=variant)
+        return PageAnalysis(_join_id(recording, variant))
+    return PageAnalysis(_join_id(recording, fallback), awaited=variant)
 
 
 def find_shown_analysis(library: Library, recording: str, query: str) -> str:

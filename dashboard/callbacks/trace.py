@@ -9,7 +9,7 @@ import dash
 from dash import ALL, Input, Output, State, ctx
 
 from dashboard.callbacks import polls
-from dashboard.callbacks.chosen_analysis import AnalysisChoice, choose_analysis, find_shown_analysis
+from dashboard.callbacks.chosen_analysis import PageAnalysis, choose_analysis, find_shown_analysis
 from dashboard.errors import NotFound
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
@@ -102,7 +102,7 @@ def _build_recording_page(recording: Recording, library: Library, query: str) ->
     if recording.deleted is not None:
         return trace.build_deleted_page(recording)
     if not query and not recording.default_variant:
-        choice = AnalysisChoice(recording.id)
+        choice = PageAnalysis(recording.id)
     else:
         choice = choose_analysis(library, recording.id, query)
     if is_busy(recording) and choice.analysis == recording.id:

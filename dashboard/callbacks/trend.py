@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dashboard.errors import NotFound
 from dashboard.library.library import Library
-from dashboard.library.measures import read_measures
+from dashboard.library.page_measures import read_measures
 from dashboard.library.store import split
 from dashboard.library.variants import describe_options
 from dashboard.pages import trend

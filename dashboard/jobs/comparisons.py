@@ -21,7 +21,7 @@ from typing import TypeAlias
 import tracekit
 from dashboard.errors import Conflict, NotFound
 from dashboard.jobs.process import make_work_folder, start_task_process
-from dashboard.jobs.queue import Job, JobQueue, JobStatus, Kind
+from dashboard.jobs.queue import Job, JobKind, JobQueue, JobStatus
 from dashboard.jobs.ready_recordings import ReadyRecordings, read_revision, require_unchanged
 from dashboard.jobs.workers.compare import SECTIONS, Pair
 from dashboard.library.catalog import Recording
@@ -30,7 +30,7 @@ from dashboard.settings import ServerLimits
 from tracekit.errors import TracekitError, UsageError
 
 _REVISIONS = "read"
-COMPARISON = Kind("comparison", "Comparing", at_once=1, priority=2, max_unfinished=16)
+COMPARISON = JobKind("comparison", "Comparing", at_once=1, priority=2, max_unfinished=16)
 Ids: TypeAlias = tuple[str, str]
 
 

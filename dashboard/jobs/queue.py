@@ -36,7 +36,7 @@ class QueueFull(Busy):
 
 
 @dataclass(frozen=True)
-class Kind:
+class JobKind:
     """A kind of work."""
 
     name: str
@@ -71,7 +71,7 @@ class JobStatus:
 class Job:
     """Work identified by a key; ``done`` completes when all of it has ended."""
 
-    def __init__(self, kind: Kind, key: Key, work: Callable[[Job], None]) -> None:
+    def __init__(self, kind: JobKind, key: Key, work: Callable[[Job], None]) -> None:
         self.kind, self.key, self.work = kind, key, work
         self.done: Future[None] = Future()
         self.cancelled = threading.Event()
@@ -148,7 +148,7 @@ class JobQueue:
 
     def __init__(self, at_once: int = _MAX_RUNNING_JOBS) -> None:
         self._at_once = at_once
-        self._claims: dict[str, tuple[Kind, Claim, Work]] = {}
+        self._claims: dict[str, tuple[JobKind, Claim, Work]] = {}
         self._to_claim: set[str] = set()
         self._lock = threading.Lock()
         # Held from before a claim until its job is among the running ones: a caller that changes the state
@@ -160,19 +160,19 @@ class JobQueue:
         self._dispatcher = threading.Thread(target=self._dispatch_jobs, name="jobs", daemon=True)
         self._started = self.closing = False
 
-    def claim_from(self, kind: Kind, claim: Claim, work: Work) -> None:
+    def claim_from(self, kind: JobKind, claim: Claim, work: Work) -> None:
         """Begin jobs of a kind whose keys ``claim`` returns; it gets the keys of those that run."""
         with self._lock:
             self._claims[kind.name] = (kind, claim, work)
         self.claim_again(kind)
 
-    def claim_again(self, kind: Kind) -> None:
+    def claim_again(self, kind: JobKind) -> None:
         """Claim again: there may be work of that kind."""
         with self._lock:
             self._to_claim.add(kind.name)
         self._start_dispatcher()
 
-    def submit(self, kind: Kind, key: Key, work: Work) -> Job:
+    def submit(self, kind: JobKind, key: Key, work: Work) -> Job:
         """Return the unfinished job of a key, or a new one; raise ``QueueFull`` if the kind has many."""
         with self._lock:
             of_kind = [job for job in (*self._running, *self._waiting) if job.kind.name == kind.name]
@@ -190,11 +190,11 @@ class JobQueue:
         self._start_dispatcher()
         return job
 
-    def find(self, kind: Kind, key: Key) -> Job | None:
+    def find(self, kind: JobKind, key: Key) -> Job | None:
         """Return the job of a key that runs or waits."""
         return next((job for job in self.list_unfinished(kind) if job.key == key), None)
 
-    def list_unfinished(self, kind: Kind) -> list[Job]:
+    def list_unfinished(self, kind: JobKind) -> list[Job]:
         """Return the jobs of a kind that run or wait."""
         with self._lock:
             return [job for job in (*self._running, *self._waiting) if job.kind.name == kind.name]
@@ -213,7 +213,7 @@ class JobQueue:
         # Outside the lock, which a job needs to end.
         wait([job.done for job in running if not job.kind.is_live])
 
-    def end(self, recording_id: str, *kinds: Kind) -> None:
+    def end(self, recording_id: str, *kinds: JobKind) -> None:
         """Cancel the jobs of a recording, of these kinds or of all, and wait until nothing of them runs."""
 
         def is_of_recording(job: Job) -> bool:
@@ -279,7 +279,7 @@ class JobQueue:
                     return job
         return None
 
-    def _begin_next(self, kind: Kind) -> Job | None:
+    def _begin_next(self, kind: JobKind) -> Job | None:
         with self._lock:
             running = [job for job in self._running if job.kind.name == kind.name]
             other_jobs = [job for job in self._running if not job.kind.is_live]
@@ -306,7 +306,7 @@ class JobQueue:
             self._running.append(job)
         return job
 
-    def _claim_key(self, kind: Kind, running: Collection[Key]) -> Key | None:
+    def _claim_key(self, kind: JobKind, running: Collection[Key]) -> Key | None:
         try:
             return self._claims[kind.name][1](running)
         except TracekitError as error:  # such as a full disk or a locked catalog

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from dashboard.errors import Busy, NotFound
 from dashboard.jobs.process import ProcessResult, WorkerProcess, find_worker_memory_bytes, make_work_folder
-from dashboard.jobs.queue import Job, JobQueue, JobStatus, Key, Kind
+from dashboard.jobs.queue import Job, JobKind, JobQueue, JobStatus, Key
 from dashboard.jobs.spare_worker import SpareWorker
 from dashboard.jobs.workers.read import ReadingTask
 from dashboard.library.catalog import UNFINISHED, Catalog, Recording
@@ -38,7 +38,7 @@ class ReadingJobs:
     ) -> None:
         self._store, self._catalog, self._queue, self._limits = store, catalog, queue, limits
         self._spare = spare
-        self.kind = Kind("analysis", "Reading", limits.workers, priority=3)
+        self.kind = JobKind("analysis", "Reading", limits.workers, priority=3)
 
     # The states of a recording. They live in the catalog, so that each survives a killed server:
     #   waiting ──claim──► reading ──results complete──► ready

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from dashboard.errors import Busy, Conflict, NotFound, TooLarge
-from dashboard.jobs.variants import VariantJobs
+from dashboard.jobs.variant_jobs import VariantJobs
 from dashboard.library import packed_files
 from dashboard.library.catalog import UNFINISHED, Catalog
 from dashboard.library.fitting_symbols import require_fitting_symbols
-from dashboard.library.names import make_display_name
+from dashboard.library.outside_names import make_display_name
 from dashboard.library.reading_results import VARIANT_FACTS, read_facts
 from dashboard.library.rebuild import describe_variant, make_folder_of_variant
 from dashboard.library.run_inventory import INVENTORY, read_inventory

@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from dashboard.library.names import clean_note, clean_tags, make_display_name, make_one_line
+from dashboard.library.outside_names import clean_note, clean_tags, make_display_name, make_one_line
 from dashboard.library.reading_results import FACTS
 from dashboard.library.slices import sync_folder
 from dashboard.library.store import Store, is_attempt_id

@@ -18,9 +18,9 @@ def write_history_rows(folder: Path, analysis: Analysis, path: Path, inputs: Seq
     Its name and labels are left to the reader: both can change on the page. ``inputs`` are the files at
     ``path`` that were read.
     """
-    from tracekit.fleet.contents import digest_content
+    from tracekit.fleet.content_hashes import digest_content
+    from tracekit.fleet.dataset_rows import Origin, build_analysis_tables
     from tracekit.fleet.library_rows import write_rows
-    from tracekit.fleet.rows import Origin, build_analysis_tables
 
     try:
         is_single = len(inputs) == 1

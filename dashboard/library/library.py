@@ -14,12 +14,12 @@ from typing import Any
 
 from dashboard.errors import Conflict, NotFound
 from dashboard.jobs.comparisons import Comparisons
-from dashboard.jobs.downloads import Downloads
-from dashboard.jobs.queue import JobQueue, Kind
+from dashboard.jobs.download_jobs import Downloads
+from dashboard.jobs.queue import JobKind, JobQueue
 from dashboard.jobs.reading import ReadingJobs
 from dashboard.jobs.spare_worker import SpareWorker
-from dashboard.jobs.tables import TableJobs
-from dashboard.jobs.variants import VariantJobs
+from dashboard.jobs.table_jobs import TableJobs
+from dashboard.jobs.variant_jobs import VariantJobs
 from dashboard.library.analyses import Analyses
 from dashboard.library.catalog import (
     FINISHED,
@@ -31,12 +31,12 @@ from dashboard.library.catalog import (
     make_recording,
 )
 from dashboard.library.catalog_orders import NEWEST
-from dashboard.library.inputs import compute_fingerprint, measure_size, read_head, refuse_unknown
-from dashboard.library.names import clean_note, clean_tags, make_display_name
 from dashboard.library.notes import PinnedNotes
+from dashboard.library.outside_names import clean_note, clean_tags, make_display_name
 from dashboard.library.reading_results import SECTIONS_FILE, SUMMARY, VARIANT_FACTS, VIEW
 from dashboard.library.rebuild import rebuild
 from dashboard.library.store import Store, make_id, split
+from dashboard.library.uploaded_inputs import compute_fingerprint, measure_size, read_head, refuse_unknown
 from dashboard.library.uploads import Uploads
 from dashboard.library.variants import with_files
 from dashboard.settings import ServerLimits
@@ -269,12 +269,12 @@ class Library:
         self._catalog.find(recording_id)
         self._end_reading(recording_id, "cancelled", self._jobs.kind)
 
-    def _end_reading(self, recording_id: str, state: str, *kinds: Kind) -> None:
+    def _end_reading(self, recording_id: str, state: str, *kinds: JobKind) -> None:
         """End the reading of a recording and its jobs of these kinds, or all; it waits or is cancelled."""
         self._catalog.change(recording_id, states=UNFINISHED, state=state, stage="", progress=None, starts=0)
         self._end_work(recording_id, *kinds)
 
-    def _end_work(self, recording_id: str, *kinds: Kind) -> None:
+    def _end_work(self, recording_id: str, *kinds: JobKind) -> None:
         """End the jobs of a recording of these kinds, or all, and the worker that has it in memory."""
         self.queue.end(recording_id, *kinds)
         self.spare.end(recording_id)

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from dashboard.errors import Conflict, NoSpace, NotFound
-from dashboard.library.names import make_one_line
+from dashboard.library.outside_names import make_one_line
 from dashboard.library.slices import sync_folder
 from tracekit.errors import UsageError
 from tracekit.report.viewmodel.notes import MAX_NOTE_LETTERS, MAX_NOTES

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dashboard.library.measures import MEASURES, build_measures_document
-from dashboard.library.names import make_one_line
+from dashboard.library.outside_names import make_one_line
+from dashboard.library.page_measures import MEASURES, build_measures_document
 
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis

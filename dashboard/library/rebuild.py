@@ -26,9 +26,9 @@ from dashboard.library.descriptions import (
     read_document,
     write_document,
 )
-from dashboard.library.inputs import measure_size
 from dashboard.library.reading_results import VARIANT_FACTS, read_facts
 from dashboard.library.store import Store, is_variant_id
+from dashboard.library.uploaded_inputs import measure_size
 from dashboard.library.variants import Variant
 from tracekit.cli.analysis_options import AnalysisOptions, hash_values
 from tracekit.errors import TracekitError

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dashboard.library.names import make_one_line
+from dashboard.library.outside_names import make_one_line
 
 if TYPE_CHECKING:
     import pandas as pd

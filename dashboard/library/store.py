@@ -13,7 +13,7 @@
                     worker.log
     uploads/<id>/              see ``uploads``
     comparisons/<id>-<id>/     see ``comparisons``
-    fleet/                     the rows of all recordings, see ``tracekit.fleet.library``; it can be removed
+    fleet/                     the rows of all recordings, see ``fleet.library_dataset``; it can be removed
     recorded/<attempt>/        recordings made on the page, see ``dashboard.recording``
     trash/removed-…            folders that are being removed
 

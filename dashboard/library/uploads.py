@@ -29,10 +29,10 @@ from dashboard.errors import Conflict, NoSpace, NotFound, OtherContent, TooLarge
 from dashboard.library import slices
 from dashboard.library.block_digest import BlockDigest, Digested, Readable
 from dashboard.library.catalog import Catalog, Recording, make_recording
-from dashboard.library.inputs import TEXT_HEAD_BYTES, read_head, refuse_unknown
-from dashboard.library.names import check_paths, make_display_name
+from dashboard.library.outside_names import check_paths, make_display_name
 from dashboard.library.slices import Plan
 from dashboard.library.store import UPLOADED_FILE, Store, make_id
+from dashboard.library.uploaded_inputs import TEXT_HEAD_BYTES, read_head, refuse_unknown
 from dashboard.settings import ServerLimits
 from tracekit.errors import InputError, UsageError
 from tracekit.text import format_size

@@ -9,7 +9,7 @@ from typing import Any
 from dash import dcc, html
 
 from dashboard.library.catalog import Recording
-from dashboard.library.names import MAX_TAG_CHARACTERS, MAX_TAGS
+from dashboard.library.outside_names import MAX_TAG_CHARACTERS, MAX_TAGS
 from dashboard.pages.components import Node, build_aria_attributes
 from tracekit.text import printable
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dash import html
 
 from dashboard.library.catalog import Recording
-from dashboard.library.measures import Measures, Number
+from dashboard.library.page_measures import Measures, Number
 from dashboard.pages.components import Node, build_aria_attributes, format_minute
 from tracekit.text import format_percent, format_rounded, printable
 

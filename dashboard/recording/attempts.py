@@ -15,7 +15,7 @@ from pathlib import Path
 
 from dashboard.errors import Conflict, NoSpace, NotFound
 from dashboard.jobs.process import WorkerProcess
-from dashboard.jobs.queue import Job, Kind
+from dashboard.jobs.queue import Job, JobKind
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
 from dashboard.library.store import Store, acquire_lock, is_attempt_id
@@ -35,10 +35,10 @@ from tracekit.errors import TracekitError, UsageError
 _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5
 _SAVED = "form.template"
-"""The file that xctrace writes last (see ``tracekit.record.result``)."""
+"""The file that xctrace writes last (see ``tracekit.record.recording_result``)."""
 _LOST = "The process that recorded was killed"
 # ``start`` allows one at a time; the jobs of earlier attempts only wait until xctrace has saved.
-RECORDING = Kind("recording", "Recording", at_once=64, priority=0, is_live=True)
+RECORDING = JobKind("recording", "Recording", at_once=64, priority=0, is_live=True)
 
 
 @dataclass(frozen=True)

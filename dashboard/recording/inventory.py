@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import tracekit
-from dashboard.jobs.queue import Job, JobQueue, Kind
+from dashboard.jobs.queue import Job, JobKind, JobQueue
 from tracekit.errors import TracekitError
 from tracekit.record.doctor import Check, examine
 from tracekit.xctrace.mac_host import Mac, Process
@@ -18,7 +18,7 @@ from tracekit.xctrace.version import read_version
 from tracekit.xctrace.xctrace_list import Device, list_devices, list_templates
 
 _FRESH_SECONDS = 60.0
-_INVENTORY = Kind("inventory", "Examining this machine", at_once=1, priority=0, is_live=True)
+_INVENTORY = JobKind("inventory", "Examining this machine", at_once=1, priority=0, is_live=True)
 _NO_MAC = "Recording needs a Mac with Xcode. Reading, reports and the library work here."
 
 

@@ -23,7 +23,7 @@ from werkzeug.datastructures import FileStorage
 from dashboard.errors import NotFound, TooLarge
 from dashboard.library.analyses import GivenFile
 from dashboard.library.library import Library
-from dashboard.library.names import make_display_name
+from dashboard.library.outside_names import make_display_name
 from dashboard.library.packed_files import MAX_BYTES, wrap_symbols, wrap_text
 from dashboard.library.run_inventory import INVENTORY, read_inventory
 from dashboard.library.variants import PACKED, Variant, describe_options

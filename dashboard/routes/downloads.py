@@ -8,7 +8,7 @@ from flask import Flask, Response, request, send_file
 
 from dashboard.error_responses import build_error_response, format_sentence
 from dashboard.jobs.download_formats import choose_format
-from dashboard.jobs.downloads import DownloadFailed
+from dashboard.jobs.download_jobs import DownloadFailed
 from dashboard.library.library import Library
 from tracekit.errors import UsageError
 

@@ -6,7 +6,7 @@ import json
 
 from flask import Flask, Response, request
 
-from dashboard.history import HistoryStore
+from dashboard.history_store import HistoryStore
 from dashboard.library.library import Library
 from dashboard.routes.caching import make_cacheable
 from tracekit.errors import UsageError

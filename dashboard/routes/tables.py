@@ -13,14 +13,13 @@ from flask import Flask, Response, jsonify, request, send_file
 
 from dashboard.errors import NotFound
 from dashboard.jobs.queue import JobStatus
-from dashboard.jobs.tables import TablePlace
+from dashboard.jobs.table_jobs import TablePlace
 from dashboard.library.library import Library
 from dashboard.library.run_inventory import INVENTORY, read_inventory
 from dashboard.routes.caching import make_cacheable, make_private
 from dashboard.routes.downloads import make_file_stem
 from dashboard.routes.parameters import WHOLE, parse_whole_number
 from dashboard.tables.cache import TableCache
-from dashboard.tables.lanes import MAX_PIXELS, LaneChoice, build_lane_document, list_members, next_row
 from dashboard.tables.pages import (
     MAX_ROWS,
     build_row_document,
@@ -29,7 +28,8 @@ from dashboard.tables.pages import (
     list_page_cells,
     write_parquet,
 )
-from dashboard.tables.selection import RowQuery
+from dashboard.tables.row_lanes import MAX_PIXELS, LaneChoice, build_lane_document, list_members, next_row
+from dashboard.tables.row_selection import RowQuery
 from dashboard.tables.stored import StoredTable
 from tracekit.errors import UsageError
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from dashboard.tables.bounded_cache import BoundedCache
-from dashboard.tables.lanes import LaneChoice, LaneRows, find_lane_rows
-from dashboard.tables.selection import RowQuery, Rows, find_in_range, find_matching
+from dashboard.tables.row_lanes import LaneChoice, LaneRows, find_lane_rows
+from dashboard.tables.row_selection import RowQuery, Rows, find_in_range, find_matching
 from dashboard.tables.stored import Bools, StoredTable, open_table, read_revision
 
 _MOST_OPEN = 24

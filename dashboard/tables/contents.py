@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from dashboard.errors import NotFound
-from dashboard.library.names import make_one_line
+from dashboard.library.outside_names import make_one_line
 from tracekit.errors import InputError, TracekitError
 from tracekit.model.tables import NOT_COUNTED, Table, TableInfo
 from tracekit.model.trace import RunInfo

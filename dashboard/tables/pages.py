@@ -11,7 +11,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from dashboard.tables.selection import Rows
+from dashboard.tables.row_selection import Rows
 from dashboard.tables.stored import Array, StoredTable
 from tracekit.text import escape_spreadsheet_cell
 

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dashboard.errors import NotFound
-from dashboard.tables.columns import ShownColumn
-from dashboard.tables.files import ABOUT, FORMAT, FRAMES, ROWS, STACKS
+from dashboard.tables.table_columns import ShownColumn
+from dashboard.tables.table_files import ABOUT, FORMAT, FRAMES, ROWS, STACKS
 
 Array: TypeAlias = Any
 """An array of Arrow, whose types mypy does not see."""

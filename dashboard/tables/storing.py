@@ -25,8 +25,8 @@ import numpy as np
 import pandas as pd
 
 from dashboard.errors import TooLarge
-from dashboard.tables.columns import describe_column, find_row_spans
-from dashboard.tables.files import ABOUT, FORMAT, FRAMES, ROWS, STACKS
+from dashboard.tables.table_columns import describe_column, find_row_spans
+from dashboard.tables.table_files import ABOUT, FORMAT, FRAMES, ROWS, STACKS
 from tracekit.model.composite_cells import format_parts
 from tracekit.model.tables import Column, Table
 from tracekit.redact.private_cells import hide_private

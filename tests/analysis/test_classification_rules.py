@@ -17,7 +17,7 @@ from tracekit.analysis.classification.frame_names import (
 )
 from tracekit.analysis.classification.pattern_literals import find_required_literals
 from tracekit.analysis.classification.rule_set import BUILT_IN as FILE
-from tracekit.analysis.classification.rule_set import load_rules
+from tracekit.analysis.classification.rule_set import RuleSet, load_rules
 from tracekit.analysis.classification.rules import Rule
 from tracekit.analysis.classification.rules_file import read_rules_file
 from tracekit.errors import InputError
@@ -208,6 +208,19 @@ def test_literals_are_found_where_they_matter():
     )
     assert find_required_literals(r"\bE5RT::|\be5rt_\w+") == ("E5RT::", "e5rt_")
     assert find_required_literals(r"\w+") == ()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "symbol"),
+    [
+        ("(?i)mylib_kernel", "MyLib_Kernel"),
+        ("(?i:mylib)_kernel", "MYLIB_kernel"),
+        ("(?#ours)mylib", "mylib"),
+        ("(?s:m.l)ib", "m\nlib"),
+    ],
+)
+def test_a_rule_with_flags_or_a_comment_matches(pattern, symbol):
+    assert RuleSet((Rule(id="mine", engine=Engine.CPU, symbol=pattern),)).match("App", symbol).rule == 0
 
 
 def write(folder: Path, text: str) -> Path:

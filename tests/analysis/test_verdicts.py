@@ -58,7 +58,9 @@ def verdict_of(
     """Return the verdict of a single window with these rows of an attribution."""
     rows = pd.DataFrame([row._asdict() for row in shares])
     attribution = rows.assign(window_id=0)[list(ATTRIBUTION.required)].astype(dict(ATTRIBUTION.required))
-    windows = pd.DataFrame({"start_ns": [0], "end_ns": [round(length * MS)], "source": ["manual"]})
+    windows = pd.DataFrame(
+        {"start_ns": [0], "end_ns": [round(length * MS)], "source": pd.Categorical(["manual"])}
+    )
     frames = np.full((1, len(ENGINES)), -1)
     frames[0, [ENGINE_CODE[Engine.CPU], ENGINE_CODE[Engine.ANE]]] = [0, 1]
     none = np.zeros(1, np.int64)

@@ -24,7 +24,7 @@ from attack.leaks import leaks  # noqa: E402
 from attack.outputs import OUTPUTS, analysis_of, cells_text, pack_text, tables_text  # noqa: E402
 from attack.planting import Planter, planted  # noqa: E402
 from attack.private_names import random_secrets  # noqa: E402
-from tracekit.redact.source import hide_private_cells, redact_source  # noqa: E402
+from tracekit.redact.redacted_source import hide_private_cells, redact_source  # noqa: E402
 
 _OUTPUTS, _CASES_PER_OUTPUTS = 4, 4
 

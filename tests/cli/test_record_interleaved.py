@@ -12,13 +12,13 @@ from compare_support import recorded
 from record_support import APP, Mac
 
 from tracekit.cli import main, record
-from tracekit.cli.record_series import MadeRecording, finish_series, format_series
+from tracekit.cli.record_series import SavedRecording, finish_series, format_series
 from tracekit.errors import InputError, TracekitError, XctraceError
 from tracekit.record.interleaving import iter_interleaved_places
 from tracekit.record.plan import InstrumentPlan
+from tracekit.record.record_request import PlannedRecording, RecordRequest
 from tracekit.record.recorder import RecordLimits
-from tracekit.record.request import PlannedRecording, RecordRequest
-from tracekit.record.result import RecordingResult, ResultState
+from tracekit.record.recording_result import RecordingResult, ResultState
 from tracekit.record.session import RecordingAttempt, RecordSettings
 from tracekit.record.target import Target
 from tracekit.xctrace.tool import Xctrace
@@ -89,17 +89,17 @@ def planned(pairs: int) -> list[PlannedRecording]:
 
 def made(
     recording: PlannedRecording, state: ResultState = "good", cut_short: bool = False, analyzed: bool = True
-) -> MadeRecording:
+) -> SavedRecording:
     attempt = RecordingAttempt(
         recording.final, recording.final, RecordingResult(state), (), recording.settings
     )
-    return MadeRecording(recording, attempt, cut_short, ANALYSIS if analyzed else None)
+    return SavedRecording(recording, attempt, cut_short, ANALYSIS if analyzed else None)
 
 
 def finished(
     capsys: pytest.CaptureFixture[str],
     recordings: Sequence[PlannedRecording],
-    made_recordings: Sequence[MadeRecording],
+    made_recordings: Sequence[SavedRecording],
     analyzed: bool = True,
 ) -> tuple[list[str], str]:
     finish_series(recordings, made_recordings, "auto", analyzed=analyzed)

@@ -238,7 +238,7 @@ def test_what_ran_beside_the_recording_is_joined_with_it(mac: Mac, monkeypatch: 
     for name, text in tools.items():
         (mac.xctrace.folder / name).write_text(text)
         (mac.xctrace.folder / name).chmod(0o755)
-    monkeypatch.setattr("tracekit.record.request.is_root", lambda: True)
+    monkeypatch.setattr("tracekit.record.record_request.is_root", lambda: True)
     monkeypatch.setattr("tracekit.record.companions.is_root", lambda: True)
     result = mac.record(*APP, "--with", "power,log")
     assert result.code == 0, result.error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from tracekit.fleet.answer import AnswerColumn, DatasetAnswer
+from tracekit.fleet.dataset_answer import AnswerColumn, DatasetAnswer
 from tracekit.report.fleet.text import to_text
 
 COLUMNS = tuple(map(AnswerColumn, ("app", "device", "build", "calls")))

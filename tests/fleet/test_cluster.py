@@ -12,8 +12,8 @@ from tracekit.cli import main
 from tracekit.errors import UsageError
 from tracekit.fleet.cluster import DaskPool
 from tracekit.fleet.dataset import create_dataset, open_dataset
-from tracekit.fleet.inputs import find_recordings
-from tracekit.fleet.run import RunSummary, run_fleet
+from tracekit.fleet.fleet_run import RunSummary, run_fleet
+from tracekit.fleet.recording_inputs import find_recordings
 from tracekit.fleet.task import FleetTask, run_task
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"

@@ -17,7 +17,7 @@ from tracekit.errors import InputError, UsageError
 from tracekit.fleet.collect import xcresult
 from tracekit.fleet.collect.metrickit import build_report_tables, read_report
 from tracekit.fleet.dataset import open_dataset
-from tracekit.fleet.history.series import read_history
+from tracekit.fleet.history.build_series import read_history
 from tracekit.parsers.in_memory import InMemorySource
 from tracekit.xctrace.tool import CommandResult
 
@@ -85,7 +85,7 @@ def test_a_recording_that_cannot_be_redacted_stops_no_other(
             raise UsageError("Run 1 has no target process.")
         return source
 
-    monkeypatch.setattr("tracekit.fleet.collect.store.redact_source", redact)
+    monkeypatch.setattr("tracekit.fleet.collect.pack_store.redact_source", redact)
     result = run(farm, "-o", tmp_path / "store", "--redact")
     assert result.stdout == "1 collected; 2 problems.\n"
     assert f"{farm}/Run 1 (iPhone): cannot be redacted: Run 1 has no target process" in result.stderr

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from tracekit.cli import main
-from tracekit.fleet.copies import identify_run
 from tracekit.fleet.dataset import Dataset, create_dataset
+from tracekit.fleet.recording_copies import identify_run
 from tracekit.fleet.schema import build_arrow_schema
 from tracekit.model.trace import TraceInfo
 

@@ -12,7 +12,13 @@ import pytest
 from thread_support import SAMPLE_TEXT
 
 import tracekit
-from tracekit.fleet.rows import Origin, Tables, build_analysis_tables, build_failure_tables, join_tables
+from tracekit.fleet.dataset_rows import (
+    Origin,
+    Tables,
+    build_analysis_tables,
+    build_failure_tables,
+    join_tables,
+)
 from tracekit.fleet.schema import TABLES, build_arrow_schema
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"

@@ -10,10 +10,10 @@ from fleets import DeviceShift, EngineChange, Fleet, Step, Unmeasured, write_fle
 
 from tracekit.errors import InputError
 from tracekit.fleet.history.accepted import NAME, Accepted, read_accepted, write_accepted
-from tracekit.fleet.history.changes import Changes, SeriesChange, find_changes, find_discovery_limit
-from tracekit.fleet.history.power import estimate_power
-from tracekit.fleet.history.segments import split_into_segments
-from tracekit.fleet.history.series import History, read_history
+from tracekit.fleet.history.build_series import History, read_history
+from tracekit.fleet.history.level_segments import split_into_segments
+from tracekit.fleet.history.series_changes import Changes, SeriesChange, find_changes, find_discovery_limit
+from tracekit.fleet.history.series_power import estimate_power
 
 PHONE = "iPhone 17 Pro 1"
 

@@ -12,8 +12,8 @@ import pytest
 from fleets import Fleet, Step, Unmeasured, fleet_tables, write_fleet
 
 from tracekit.fleet.dataset import create_dataset
-from tracekit.fleet.history.builds import order_builds
-from tracekit.fleet.history.series import History, read_history
+from tracekit.fleet.history.build_order import order_builds
+from tracekit.fleet.history.build_series import History, read_history
 
 PHONE = "iPhone 17 Pro 1"
 

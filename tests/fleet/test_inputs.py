@@ -12,7 +12,7 @@ from thread_support import SAMPLE_TEXT
 from tracekit.errors import InputError, UsageError
 from tracekit.fleet import stores
 from tracekit.fleet.dataset import create_dataset
-from tracekit.fleet.inputs import find_recordings
+from tracekit.fleet.recording_inputs import find_recordings
 
 
 def names(inputs: list[str], base: Path) -> list[tuple[str, list[str]]]:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tracekit.errors import InputError, UsageError
-from tracekit.fleet.inputs import RecordingInput, find_recordings
 from tracekit.fleet.labels import LabelSources, NamePattern, collect_labels, parse_labels
+from tracekit.fleet.recording_inputs import RecordingInput, find_recordings
 
 APP = RecordingInput("/lab/iPhone 17/Shop-1.4-ci.trace.zip")
 

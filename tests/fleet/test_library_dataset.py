@@ -14,7 +14,7 @@ from fleet_rows import arrow_rows
 
 from tracekit.cli import main
 from tracekit.errors import UsageError
-from tracekit.fleet.library import open_results
+from tracekit.fleet.library_dataset import open_results
 from tracekit.fleet.library_entries import parse_tags
 from tracekit.fleet.library_rows import write_rows
 

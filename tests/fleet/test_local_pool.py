@@ -10,14 +10,14 @@ import pytest
 from pool_work import act
 
 from tracekit.errors import TracekitError
-from tracekit.fleet.inputs import RecordingInput
 from tracekit.fleet.local import LocalLimits, LocalPool
-from tracekit.fleet.task import FleetTask, Outcome
+from tracekit.fleet.recording_inputs import RecordingInput
+from tracekit.fleet.task import FleetTask, TaskOutcome
 
 pytestmark = pytest.mark.integration
 
 
-def run(folder: Path, names: list[str], limits: LocalLimits) -> list[Outcome]:
+def run(folder: Path, names: list[str], limits: LocalLimits) -> list[TaskOutcome]:
     tasks = [FleetTask(RecordingInput(str(folder / name)), content=name) for name in names]
     return list(LocalPool(limits, act).run(tasks))
 

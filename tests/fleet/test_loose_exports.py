@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tracekit.errors import InputError
-from tracekit.fleet.contents import digest_content
-from tracekit.fleet.inputs import RecordingInput, find_recordings
+from tracekit.fleet.content_hashes import digest_content
+from tracekit.fleet.recording_inputs import RecordingInput, find_recordings
 from tracekit.fleet.task import FleetTask, run_task
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces" / "text-addresses-ios16"

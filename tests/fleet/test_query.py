@@ -14,7 +14,7 @@ from fleet_rows import write_dataset
 from tracekit.cli import main
 from tracekit.errors import TracekitError, UsageError
 from tracekit.fleet.dataset import Dataset, open_dataset
-from tracekit.fleet.query import QueryLimits, run_query
+from tracekit.fleet.dataset_query import QueryLimits, run_query
 
 pytestmark = pytest.mark.integration
 

@@ -12,12 +12,12 @@ import fsspec
 import pytest
 
 from tracekit.errors import UsageError
-from tracekit.fleet import run as run_module
+from tracekit.fleet import fleet_run as run_module
 from tracekit.fleet import task as task_module
 from tracekit.fleet.dataset import Dataset, create_dataset
-from tracekit.fleet.inputs import RecordingInput, find_recordings
-from tracekit.fleet.run import RunSummary, run_fleet
-from tracekit.fleet.task import AnalysisChoice, FleetTask, Outcome, run_task
+from tracekit.fleet.fleet_run import RunSummary, run_fleet
+from tracekit.fleet.recording_inputs import RecordingInput, find_recordings
+from tracekit.fleet.task import AnalysisChoice, FleetTask, TaskOutcome, run_task
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 
@@ -29,7 +29,7 @@ class SamePool:
         self.names: list[str] = []
         self._stop_after = stop_after
 
-    def run(self, tasks: Sequence[FleetTask]) -> Iterator[Outcome]:
+    def run(self, tasks: Sequence[FleetTask]) -> Iterator[TaskOutcome]:
         for task in tasks:
             if len(self.names) >= self._stop_after:
                 raise KeyboardInterrupt
@@ -168,7 +168,7 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_loses_nothing(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("tracekit.fleet.parts.pq.write_table", full)
+        patch.setattr("tracekit.fleet.dataset_parts.pq.write_table", full)
         with pytest.raises(
             UsageError, match=r"No space left on device\. What the dataset held before is unchanged"
         ):

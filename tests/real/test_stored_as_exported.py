@@ -10,9 +10,9 @@ from real_bundles import BUNDLES, SIGNPOST
 
 from dashboard.tables.cache import TableCache
 from dashboard.tables.contents import build_contents_document, read_table
-from dashboard.tables.lanes import LaneChoice, build_lane_document
 from dashboard.tables.pages import list_page_cells
-from dashboard.tables.selection import RowQuery
+from dashboard.tables.row_lanes import LaneChoice, build_lane_document
+from dashboard.tables.row_selection import RowQuery
 from dashboard.tables.storing import store_table
 from tracekit.detect import open_source
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracekit.record.failures import find_known_failure, list_run_issues
+from tracekit.record.xctrace_failures import find_known_failure, list_run_issues
 
 SUCCESS = [
     "Starting recording with the Time Profiler template. Attaching to: ProbeFixture (27364). Time limit: 5.0 s",

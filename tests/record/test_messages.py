@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tracekit.record.failures import Failure
 from tracekit.record.messages import build_recording_error, format_saved_message
 from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import RecordLimits, StopReason, XctraceRun
-from tracekit.record.result import RecordingResult, ResultState
+from tracekit.record.recording_result import RecordingResult, ResultState
 from tracekit.record.session import RecordingAttempt, RecordSettings
 from tracekit.record.target import ALL_PROCESSES
+from tracekit.record.xctrace_failures import Failure
 from tracekit.xctrace.tool import Xctrace
 
 TOOL = Xctrace("/Applications/Xcode beta.app/xctrace")

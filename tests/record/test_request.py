@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tracekit.errors import UsageError
-from tracekit.record import request as request_module
-from tracekit.record.request import (
+from tracekit.record import record_request as request_module
+from tracekit.record.record_request import (
     PlannedRecording,
     RecordRequest,
     parse_compute_units,

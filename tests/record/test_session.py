@@ -19,7 +19,7 @@ import pytest
 from tracekit.errors import UsageError, XctraceError
 from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import RecordLimits, StopReason, XctraceRun
-from tracekit.record.result import judge_result
+from tracekit.record.recording_result import judge_result
 from tracekit.record.session import (
     RecordingAttempt,
     RecordSettings,

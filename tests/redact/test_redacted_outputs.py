@@ -22,7 +22,7 @@ from tracekit.detect import open_source
 from tracekit.load import trace_of
 from tracekit.model.schemas import READ_TABLES
 from tracekit.parsers.in_memory import read_into_memory
-from tracekit.redact.source import redact_source
+from tracekit.redact.redacted_source import redact_source
 
 pytestmark = pytest.mark.integration
 

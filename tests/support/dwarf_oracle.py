@@ -11,8 +11,8 @@ from typing import Any
 from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
 from elftools.dwarf.ranges import BaseAddressEntry
 
-from tracekit.symbols.budget import Budget
 from tracekit.symbols.macho import read_builds
+from tracekit.symbols.work_budget import WorkBudget
 
 _SECTIONS = (
     "debug_info", "debug_aranges", "debug_abbrev", "debug_str", "debug_ranges", "debug_line", "debug_addr",
@@ -109,7 +109,7 @@ def _path(info: DWARFInfo, unit: Any, number: int) -> str:
 
 
 def _opened(path: Path) -> DWARFInfo:
-    (build,) = read_builds(path, Budget())
+    (build,) = read_builds(path, WorkBudget())
     parts = {section.name: section for section in build.sections}
     sections: dict[str, DebugSectionDescriptor | None] = {}
     for name in _SECTIONS:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dashboard.errors import Conflict, NotFound, OtherContent
-from dashboard.jobs.downloads import Downloads
+from dashboard.jobs.download_jobs import Downloads
 from dashboard.jobs.queue import JobQueue
 from dashboard.library.catalog import DiskUse, Recording
 from dashboard.library.notes import PinnedNotes

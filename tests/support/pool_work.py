@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 from tracekit.fleet.schema import ANALYZED
-from tracekit.fleet.task import FleetTask, Outcome, make_failure
+from tracekit.fleet.task import FleetTask, TaskOutcome, make_failure
 
 
-def act(task: FleetTask) -> Outcome:
+def act(task: FleetTask) -> TaskOutcome:
     name = task.recording.name
     marker = Path(task.recording.address)
     if name == "crash" or (name == "crash once" and not marker.exists()):
@@ -22,7 +22,7 @@ def act(task: FleetTask) -> Outcome:
         time.sleep(600)
     if name == "memory":
         try:
-            return Outcome(task, str(len(bytearray(2 << 30))), ANALYZED, {})
+            return TaskOutcome(task, str(len(bytearray(2 << 30))), ANALYZED, {})
         except MemoryError:
             return make_failure(task, "memory")
-    return Outcome(task, name, ANALYZED, {}, str(os.getpid()))
+    return TaskOutcome(task, name, ANALYZED, {}, str(os.getpid()))

@@ -37,7 +37,7 @@ from tracekit.model.trace import Trace
 from tracekit.parsers.limits import DEFAULT_LIMITS
 from tracekit.symbols import macho as macho_files
 from tracekit.symbols import symbol_table
-from tracekit.symbols.budget import Budget
+from tracekit.symbols.work_budget import WorkBudget
 
 pytestmark = pytest.mark.integration
 
@@ -188,9 +188,9 @@ def test_architectures_of_the_same_bytes_are_one(tmp_path: Path) -> None:
     entry = struct.pack(">5I", 0x0100_000C, 0, 8 + 20 * 32, len(inner), 0)
     path = tmp_path / "App"
     path.write_bytes(struct.pack(">2I", 0xCAFE_BABE, 32) + entry * 32 + inner)
-    assert len(macho_files.read_builds(path, Budget())) == 1
+    assert len(macho_files.read_builds(path, WorkBudget())) == 1
     path.write_bytes(fat(inner, inner))
-    assert len(macho_files.read_builds(path, Budget())) == 2
+    assert len(macho_files.read_builds(path, WorkBudget())) == 2
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1_000])
@@ -201,8 +201,8 @@ def test_starts_of_functions_are_the_same_in_blocks_of_any_size(
     path = tmp_path / "App"
     path.write_bytes(macho([(start, f"_{start:x}") for start in starts[::2]], starts=starts))
     monkeypatch.setattr(symbol_table, "_STARTS_BLOCK_BYTES", size)
-    (build,) = macho_files.read_builds(path, Budget())
-    addresses = symbol_table._read_function_starts(build, Budget())
+    (build,) = macho_files.read_builds(path, WorkBudget())
+    addresses = symbol_table._read_function_starts(build, WorkBudget())
     assert [address - build.text_address for address in addresses.tolist()] == starts
 
 

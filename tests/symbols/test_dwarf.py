@@ -37,17 +37,17 @@ from dwarf_support import (
 )
 from macho_support import TEXT, dsym, dwarf_5, macho, uleb
 
-from tracekit.symbols.budget import Budget, SymbolFileError
 from tracekit.symbols.debug_info import DebugInfo
 from tracekit.symbols.macho import read_builds
+from tracekit.symbols.work_budget import SymbolFileError, WorkBudget
 
 TOP = b"\x01" + bounds(0, 0x4000)
 ALL = aranges([(0, 0x4000)])
 
 
 def info_of(path: Path) -> DebugInfo:
-    (build,) = read_builds(path, Budget())
-    return DebugInfo(build, Budget())
+    (build,) = read_builds(path, WorkBudget())
+    return DebugInfo(build, WorkBudget())
 
 
 def names_at(tmp_path: Path, debug: dict[str, bytes], *offsets: int) -> list[list[str]]:
@@ -328,7 +328,7 @@ def test_the_nearest_row_of_overlapping_sequences_counts(tmp_path: Path) -> None
 
 def test_a_line_table_that_is_cut_off_is_damage(tmp_path: Path) -> None:
     path = dsym(tmp_path) / "Contents" / "Resources" / "DWARF" / "App"
-    (build,) = read_builds(path, Budget())
+    (build,) = read_builds(path, WorkBudget())
     (section,) = [section for section in build.sections if section.name == "__debug_line"]
     content = bytearray(path.read_bytes())
     struct.pack_into("<I", content, section.offset, 2**31)

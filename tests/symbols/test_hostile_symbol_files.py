@@ -14,7 +14,7 @@ from macho_support import UUID_OF_APP, dsym, fat, macho, recording
 import tracekit
 from tracekit.model.trace import Trace
 from tracekit.symbols import search, symbol_map, symbol_table
-from tracekit.symbols.budget import Budget
+from tracekit.symbols.work_budget import WorkBudget
 
 pytestmark = pytest.mark.integration
 
@@ -106,7 +106,7 @@ def test_a_text_without_a_build_is_left_soon(tmp_path: Path) -> None:
     path = tmp_path / "large.txt"
     path.write_bytes(b"no map\n" * 2_000_000)
     with pytest.raises(search.SymbolFileError, match="neither a Mach-O file nor a symbol map"):
-        symbol_map.read_map(path, Budget())
+        symbol_map.read_map(path, WorkBudget())
 
 
 def test_links_and_deep_folders_end(tmp_path: Path) -> None:

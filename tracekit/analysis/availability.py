@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
 from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.codes import is_among
 from tracekit.analysis.ownership.owners import OWNER_CODE, REASON_CODE, Owner, Reason
+from tracekit.frozen import frozen
 from tracekit.model import schemas
 from tracekit.model.columns import BoolArray
 from tracekit.model.tables import TableInfo
@@ -45,7 +45,7 @@ class Use(StrEnum):
     ROWS = "read"
 
 
-@dataclass(frozen=True)
+@frozen
 class Evidence:
     """One table that can show engine activity. ``rows`` is 0 unless ``state`` is "rows".
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.engines.joined import Joined
+from tracekit.frozen import frozen
 from tracekit.model.tables import StackTable
 
 ROOT = -1
 Ints = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@frozen
 class CallTree:
     """Nodes, each after its parent.
 

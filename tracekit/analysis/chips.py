@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from tracekit.frozen import frozen
 from tracekit.model.power_rails import ANE_RAIL
 
 _CHIPS = {
@@ -25,7 +25,7 @@ _INTEL = re.compile(r"(?:MacBook|MacBookAir|MacBookPro|Macmini|iMac|iMacPro|MacP
 _DARWIN = re.compile(r"\d{2}(?=[A-Z])")
 
 
-@dataclass(frozen=True)
+@frozen
 class RailFact:
     """A rail of a chip that is known to read zero, or to be absent, whatever the engine does.
 

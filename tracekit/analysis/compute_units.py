@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tracekit.analysis.engines.codes import is_among
 from tracekit.analysis.engines.interval_sets import merge_sets
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Durations
+from tracekit.frozen import frozen
 from tracekit.model.vocabulary import CPU_ONLY, Basis, Phase
 
 _PREPARING = (Phase.LOAD, Phase.COMPILE)
 
 
-@dataclass(frozen=True)
+@frozen
 class SettingRow:
     """One model under one setting; ``model`` is "" where the recording names none.
 
@@ -92,5 +94,5 @@ def _load(analysis: Analysis, model: str) -> tuple[int | None, Basis | None]:
     if spans.total_ns:
         return spans.total_ns, Basis.MEASURED
     totals = analysis.totals
-    sampled = totals[totals["phase"].isin(_PREPARING).to_numpy(bool)]["sampled_ns"].dropna()
+    sampled = totals[is_among(totals["phase"], *_PREPARING)]["sampled_ns"].dropna()
     return (int(sampled.sum()), Basis.SAMPLED) if sampled.sum() > 0 and not model else (None, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,13 @@ import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.busy import Measured
-from tracekit.analysis.engines.codes import is_engine, is_phase
+from tracekit.analysis.engines.codes import is_among, is_engine, is_phase
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.missing_symbols import find_binaries_without_symbols, without_symbols
 from tracekit.analysis.ownership.owners import Owner
 from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.frozen import frozen
 from tracekit.model.issue_codes import IssueCode
 from tracekit.model.schemas import CORE_AI, CORE_ML, MPS_INTERVALS
 from tracekit.model.trace import Severity, Trace
@@ -25,7 +26,7 @@ from tracekit.model.vocabulary import SERVING, Engine, Phase
 _MAX_BINARIES = 3
 
 
-@dataclass(frozen=True)
+@frozen
 class Diagnostic:
     """One condition: its severity and code, how many rows, samples or windows it is about, and its numbers.
 
@@ -181,7 +182,8 @@ def _report_zero_length_predictions(trace: Trace) -> list[Diagnostic]:
     rows = trace.intervals[(trace.intervals["end_ns"] <= trace.intervals["start_ns"]).to_numpy(bool)]
     diagnostics = []
     for table, channel in ((CORE_ML, "Prediction"), (CORE_AI, "Inference")):
-        is_call = (rows["source"] == table) & (rows["channel"] == channel) & rows["phase"].isna()
+        is_call = is_among(rows["source"], table) & is_among(rows["channel"], channel)
+        is_call &= rows["phase"].isna().to_numpy(bool)
         count = int(is_call.sum())
         if count:
             diagnostics.append(Diagnostic("warning", "predictions-without-length", count, {"table": table}))

@@ -11,13 +11,14 @@ priced, a run of calls can: only samples that lie wholly inside of it count.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from tracekit.analysis.chips import find_rail_fact, identify_chip, identify_macos
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.power_rails import ANE_RAIL, COMBINED, RAILS, TRACK_OF_RAIL
 from tracekit.model.schemas import ANE_TABLES, POWER_RAILS
@@ -39,7 +40,7 @@ _NOT_SINGLE = frozenset({"stacks", "run", "manual", "csv", *ANE_TABLES})
 """Windows that may hold several calls, or a part of one."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Rail:
     """One rail: mean (by time) and highest power, and energy where the samples have a length.
 
@@ -57,7 +58,7 @@ class Rail:
     is_sum: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class CallEnergy:
     """Energy of a call of one model on one rail: of ``samples`` in ``runs`` of calls, divided by the calls.
 
@@ -77,7 +78,7 @@ class CallEnergy:
     missing: Missing = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Power:
     """Power in a recording: its tool and machine, the usual length of a sample, each rail, and the calls'."""
 
@@ -95,7 +96,7 @@ class Power:
         return next((rail for rail in self.rails if rail.rail == name), Rail(name, "absent", 0))
 
 
-@dataclass(frozen=True)
+@frozen
 class _Samples:
     """The samples of one rail, disjoint and in order of time."""
 
@@ -209,7 +210,7 @@ def _price_calls(
             )
 
 
-@dataclass(frozen=True)
+@frozen
 class _Runs:
     """Runs of calls of one model, as columns."""
 
@@ -244,7 +245,7 @@ def _find_runs(calls: Calls, number: int) -> _Runs:
     return _Runs(starts[begins], np.maximum.reduceat(ends, begins), np.diff(begins, append=len(starts)))
 
 
-@dataclass(frozen=True)
+@frozen
 class _Price:
     energy_mj: float = 0.0
     calls: float = 0.0

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from tracekit.analysis.classification.frame_names import SYSTEM_FOLDER, has_symbol
 from tracekit.analysis.engines.codes import sum_by_code
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, INCOMPLETE, Engine
@@ -17,7 +16,7 @@ _FOLDED = "<deduplicated_symbol>"
 """A function that the linker merged with others: its symbols were read, and leave its name open."""
 
 
-@dataclass(frozen=True)
+@frozen
 class BinaryWithoutSymbols:
     """One build with addresses instead of names; ``name`` is "" for code that belongs to no binary.
 

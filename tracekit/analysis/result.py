@@ -12,7 +12,7 @@ import pandas as pd
 from tracekit.analysis.budget.summary import PartTotal, sum_by_group
 from tracekit.analysis.budget.typical import FEWEST_CALLS, Differences, compare_with_typical
 from tracekit.analysis.energy import Power, measure_power
-from tracekit.analysis.engines.codes import group_codes, group_positions
+from tracekit.analysis.engines.codes import group_codes, group_positions, is_among
 from tracekit.analysis.findings.answer import Answer, make_answer
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.find import find
@@ -83,4 +83,4 @@ class Analysis(AnalyzedRun):
     def call_column(self) -> pd.Series[int]:
         """``call_numbers`` with ``<NA>`` for ranges that the user gave."""
         numbers = pd.Series(self.call_numbers, self.window_rows.index, dtype="Int64")
-        return numbers.mask(self.window_rows["source"].isin(GIVEN_SOURCES).to_numpy(bool))
+        return numbers.mask(is_among(self.window_rows["source"], *GIVEN_SOURCES))

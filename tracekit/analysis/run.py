@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -27,6 +26,7 @@ from tracekit.analysis.selection import Selection
 from tracekit.analysis.summary import Summary
 from tracekit.analysis.threads import ThreadWork
 from tracekit.analysis.verdicts import Verdicts
+from tracekit.frozen import frozen
 from tracekit.model.content import Content, is_same_content
 from tracekit.model.trace import Issue, Trace
 from tracekit.text import plural, printable
@@ -57,7 +57,7 @@ _COMPARED = (
 """The results; the other fields follow from them."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class AnalyzedRun(Content):
     """One analyzed run: the rows that the outputs are drawn from, with -1 for missing.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,18 +11,20 @@ import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.assignment import assign_samples
+from tracekit.analysis.engines.codes import is_among
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.ownership import find_target_pids
 from tracekit.analysis.windows.stack_windows import build_windows_from_stacks
 from tracekit.analysis.windows.window import GIVEN_SOURCES, Window, build_window_frame
 from tracekit.errors import UsageError
+from tracekit.frozen import frozen
 from tracekit.model.trace import Trace
 from tracekit.text import format_thread
 
 Mask = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@frozen
 class Selection:
     """The selected process and thread, each by name or number, and the source of the windows.
 
@@ -63,7 +65,7 @@ def select_thread(
     is_selected = _mark_matches(trace.threads, "tid", "name", selection.thread)
     if not (is_selected & present).any():
         raise UsageError(_describe_missing_thread(trace, selection.thread, present))
-    given = windows["source"].isin(GIVEN_SOURCES).to_numpy(bool)
+    given = is_among(windows["source"], *GIVEN_SOURCES)
     called = np.append(is_selected, False)[windows["thread_id"].to_numpy()]
     is_kept = _mark_samples_of_threads(trace, is_selected) | _mark_worker_samples(trace, is_selected, labels)
     is_kept |= members.mark(np.flatnonzero(called), len(is_kept))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import pandas as pd
 
 from tracekit.analysis.verdicts import Verdicts
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 
 
-@dataclass(frozen=True)
+@frozen
 class Durations:
     """Nearest-rank percentiles of windows' durations, None without any.
 
@@ -31,7 +32,7 @@ class Durations:
     verdicts: dict[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@frozen
 class Summary(Durations):
     """The windows of a run; ``models`` has the same per model, where the recording names models.
 

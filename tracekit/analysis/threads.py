@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -23,8 +22,9 @@ from tracekit.analysis.classification.leading_frames import (
 )
 from tracekit.analysis.classification.rule_set import RuleSet
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import group_keys, is_engine, sum_by_code
+from tracekit.analysis.engines.codes import group_keys, is_among, is_engine, sum_by_code
 from tracekit.analysis.whole_threads import WholeThreads
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, Columns, IntArray, make_categorical
 from tracekit.model.content import Content
 from tracekit.model.trace import MICROSTACKSHOTS, PAUSES, RUNNING_ONLY, Trace
@@ -43,7 +43,7 @@ _FAULT = re.compile(r"crashed|triggered", re.IGNORECASE)
 """The states that readers give the thread because of which a report was written."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Work:
     """One engine and phase of a thread: its samples, and the frame that decided most of them, if any."""
 
@@ -58,7 +58,7 @@ class Work:
         return self.engine in ML_ENGINES and self.phase is not Phase.IDLE
 
 
-@dataclass(frozen=True)
+@frozen
 class ThreadAnswer:
     """One thread: ``works`` are what it did, most samples first, ML work before all else.
 
@@ -86,7 +86,7 @@ class ThreadAnswer:
         return all(work.phase is Phase.IDLE for work in self.works)
 
 
-@dataclass(frozen=True)
+@frozen
 class ProcessAnswer:
     """One process: its threads and samples, those in ML code, and its parked threads.
 
@@ -104,7 +104,7 @@ class ProcessAnswer:
     service_threads: int = 0
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ThreadWork(Content):
     """The work of all threads, as columns: one row per thread × engine × phase that has samples.
 
@@ -138,7 +138,7 @@ class ThreadWork(Content):
     @cached_property
     def ml_samples(self) -> IntArray:
         """The samples of each thread in an ML runtime or engine, idle ones left out."""
-        is_ml = self.rows["engine"].isin([str(engine) for engine in ML_ENGINES]).to_numpy(bool)
+        is_ml = is_among(self.rows["engine"], *ML_ENGINES)
         return self._count_per_thread(is_ml & ~self._is_idle)
 
     @cached_property

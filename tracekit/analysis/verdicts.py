@@ -9,18 +9,19 @@ engine is MIXED, none is UNKNOWN: a verdict names no majority, the numbers do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Self
 
 import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.leading_frames import DecidingFrame, LeadingFrames
-from tracekit.analysis.engines.codes import INFERENCE, convert_categories, sum_by_code
+from tracekit.analysis.engines.codes import INFERENCE, convert_categories, is_among, sum_by_code
 from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.engines.segments import Segments
 from tracekit.analysis.engines.transitions import Transitions, find_transitions
 from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.content import Content
 from tracekit.model.schemas import ANE_TABLES
@@ -54,7 +55,7 @@ class _Rows(Content):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class EngineWork(_Rows):
     """One engine's inference work in each window, as parallel arrays.
 
@@ -81,7 +82,7 @@ class EngineWork(_Rows):
     contested_ns: IntArray
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class WindowEvidence(_Rows):
     """The evidence of each window besides the engines that served it, as parallel arrays.
 
@@ -107,7 +108,7 @@ class WindowEvidence(_Rows):
     status: IntArray
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class VerdictBlock(Content):
     """The verdicts of neighbouring windows, "ANE", "GPU", "CPU", "MIXED" or "UNKNOWN", and what they rest on.
 
@@ -126,7 +127,7 @@ class VerdictBlock(Content):
     statuses: tuple[tuple[int, ...], ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class RunFacts:
     """The evidence that all windows of a run share.
 
@@ -174,8 +175,8 @@ class Verdicts:
         graphics, preparing = shares.mark_engines([Engine.GRAPHICS]), shares.mark_phases(_PREPARING)
         self._windows = WindowEvidence(
             length_ns=(windows["end_ns"] - windows["start_ns"]).to_numpy(np.int64),
-            is_call=~windows["source"].isin(GIVEN_SOURCES).to_numpy(bool),
-            is_engine_time=windows["source"].isin(ANE_TABLES).to_numpy(bool),
+            is_call=~is_among(windows["source"], *GIVEN_SOURCES),
+            is_engine_time=is_among(windows["source"], *ANE_TABLES),
             samples=shares.sum_amounts("samples", shares.mark_engines(ENGINES)),
             runtime_samples=shares.sum_amounts("samples", shares.mark_engines([Engine.RUNTIME])),
             unsymbolicated_samples=shares.sum_amounts("samples", shares.mark_engines([Engine.UNKNOWN])),

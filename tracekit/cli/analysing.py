@@ -279,7 +279,7 @@ def _read_redacted(
     from tracekit.load import trace_of
     from tracekit.model.schemas import READ_TABLES
     from tracekit.parsers.in_memory import read_into_memory
-    from tracekit.redact.source import apply_redaction, plan_source_redaction
+    from tracekit.redact.redacted_source import apply_redaction, plan_source_redaction
 
     source = read_into_memory(
         open_source(

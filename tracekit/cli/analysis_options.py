@@ -10,10 +10,11 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from tracekit.errors import UsageError
+from tracekit.frozen import frozen
 from tracekit.model.schemas import SAMPLE_TABLES
 from tracekit.model.vocabulary import COMPUTE_UNITS
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
@@ -32,7 +33,7 @@ _MAX_QUOTED_CHARACTERS = 60
 Values: TypeAlias = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@frozen
 class AnalysisOptions:
     """The values of the options; the defaults are those of ``tracekit analyze``.
 

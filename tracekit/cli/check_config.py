@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tracekit.errors import InputError
+from tracekit.frozen import frozen
 from tracekit.text import join_words
 
 NAME = "tracekit.toml"
@@ -16,7 +16,7 @@ _TABLES = {"check": ("require", "forbid", "plan"), "check.plan": ("require", "fo
 _MAX_BYTES = 200_000  # the time for parsing TOML grows with the square of a key's parts
 
 
-@dataclass(frozen=True)
+@frozen
 class Config:
     """The requirements of one table, as written; ``path`` is None where there is no ``tracekit.toml``."""
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tracekit.fleet.collect.metrickit import MetricKitReport
-    from tracekit.fleet.inputs import RecordingInput
+    from tracekit.fleet.recording_inputs import RecordingInput
 
 _NOTHING = 3
 
@@ -57,7 +57,7 @@ def collect_command(inputs: tuple[str, ...], store: str | None, redact: bool, re
             "Name where it goes: -o STORE for recordings, --results RESULTS for reports of MetricKit."
         )
 
-    from tracekit.fleet.collect.find import find_collect_inputs
+    from tracekit.fleet.collect.collected_inputs import find_collect_inputs
 
     found = find_collect_inputs(inputs)
     counts: Counter[str] = Counter()
@@ -87,7 +87,7 @@ def _iter_attached_recordings(
 ) -> Iterator[RecordingInput]:
     """Yield the recordings that are attached to test results."""
     from tracekit.fleet.collect.xcresult import export_attachments
-    from tracekit.fleet.inputs import find_recordings
+    from tracekit.fleet.recording_inputs import find_recordings
 
     for number, bundle in enumerate(bundles):
         target = folder / str(number)
@@ -113,7 +113,7 @@ def _iter_attached_recordings(
 def _collect_recordings(
     recordings: Sequence[RecordingInput], store: Path, redact: bool, counts: Counter[str]
 ) -> list[str]:
-    from tracekit.fleet.collect.store import ADDED, FAILED, collect
+    from tracekit.fleet.collect.pack_store import ADDED, FAILED, collect
 
     problems = []
     with Progress(f"Collecting {plural(len(recordings), 'recording')}") as progress:
@@ -130,7 +130,7 @@ def _collect_recordings(
 def _append_reports(reports: Sequence[MetricKitReport], results: str, counts: Counter[str]) -> list[str]:
     from tracekit.fleet.collect.metrickit import build_report_tables
     from tracekit.fleet.dataset import create_dataset
-    from tracekit.fleet.rows import join_tables
+    from tracekit.fleet.dataset_rows import join_tables
 
     problems, parts = [], []
     for report in {report.content: report for report in reports}.values():

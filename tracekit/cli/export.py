@@ -7,7 +7,6 @@ import importlib
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import IO, Any
 
 import click
@@ -17,9 +16,10 @@ from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.output import HELP, add_output_options, add_raw_option, check_output, check_raw, open_output
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
+from tracekit.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class _Format:
     """Writer of a format: its function, the options that it takes, the extensions of its files."""
 

@@ -7,7 +7,7 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from tracekit.cli.analysing import analyse
 from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import InputError, NotMeasurableError, TracekitError
+from tracekit.frozen import frozen
 from tracekit.text import plural
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _OTHER_DEVICE = "of another device"
 _OLDER = f"older than the newest {_MAX_READ_RECORDINGS}"
 
 
-@dataclass(frozen=True)
+@frozen
 class _LibraryRecording:
     """A recording of a library: the file or folder, and the device as the library shows it."""
 

@@ -87,7 +87,7 @@ def pack_command(
     from tracekit.model.schemas import READ_TABLES
     from tracekit.parsers.in_memory import read_into_memory
     from tracekit.parsers.pack.pack_writer import write_pack
-    from tracekit.redact.source import hide_private_cells, redact_source
+    from tracekit.redact.redacted_source import hide_private_cells, redact_source
 
     with Progress("Reading") as progress:
         source = read_into_memory(open_source(inputs, progress, via, READ_TABLES, limits, symbols))

@@ -16,7 +16,7 @@ from tracekit.cli.analysing import add_recorded_models
 from tracekit.cli.durations import parse_seconds, parse_size_bytes
 from tracekit.cli.output import HELP, Progress, add_via_option, check_output, guess_format, write_output
 from tracekit.cli.record_series import (
-    MadeRecording,
+    SavedRecording,
     finish_series,
     format_series,
     print_commands,
@@ -31,8 +31,8 @@ from tracekit.text import printable
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
     from tracekit.detect import Via
-    from tracekit.record.request import PlannedRecording, RecordRequest
-    from tracekit.record.series import RecordingSeries
+    from tracekit.record.record_request import PlannedRecording, RecordRequest
+    from tracekit.record.recording_series import RecordingSeries
     from tracekit.record.session import RecordingAttempt
     from tracekit.xctrace.tool import Xctrace
 
@@ -218,8 +218,8 @@ def record_command(
     from tracekit.cli.record_terminal import format_plan, make_consent, write_message_if_slow
     from tracekit.record.companions import describe_abandoned_files
     from tracekit.record.expected_evidence import predict_evidence
-    from tracekit.record.request import plan_recordings
-    from tracekit.record.series import RecordingSeries
+    from tracekit.record.record_request import plan_recordings
+    from tracekit.record.recording_series import RecordingSeries
     from tracekit.xctrace.mac_host import Mac
     from tracekit.xctrace.tool import require_xctrace
     from tracekit.xctrace.version import read_version
@@ -259,7 +259,7 @@ def record_command(
 def _request(arguments: tuple[str, ...], options: dict[str, Any]) -> RecordRequest:
     """Return the request; the options are named like its fields."""
     from tracekit.record.companions import parse_companions
-    from tracekit.record.request import RecordRequest, parse_compute_units, parse_environment
+    from tracekit.record.record_request import RecordRequest, parse_compute_units, parse_environment
 
     units = options["compute_units"]
     parsed = {
@@ -285,7 +285,7 @@ class _RecordAndAnalyze:
     ) -> None:
         self._tool, self._request, self._series = tool, request, series
         self._with_analysis, self._report, self._via = analyze, report, via
-        self._made: list[MadeRecording] = []
+        self._made: list[SavedRecording] = []
         self._failures: list[TracekitError] = []
         self._overlays: list[Path] = []
         """The files of the tools that watched the last recording."""
@@ -350,7 +350,9 @@ class _RecordAndAnalyze:
         if stop_signal in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
             sys.exit(128 + stop_signal)
         ran_out_of_space = recording.runs[-1].stop_reason == "disk"
-        made_recording = MadeRecording(planned, recording, is_cut_short=bool(stop_signal) or ran_out_of_space)
+        made_recording = SavedRecording(
+            planned, recording, is_cut_short=bool(stop_signal) or ran_out_of_space
+        )
         self._made.append(made_recording)
         if not self._with_analysis:
             return

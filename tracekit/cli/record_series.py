@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tracekit.cli.output import write_output
 from tracekit.cli.standard_error import write_message
+from tracekit.frozen import frozen
 from tracekit.text import format_shell_command, plural, printable
 
 if TYPE_CHECKING:
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
     from tracekit.detect import Via
     from tracekit.record.interleaving import SeriesPlace, SeriesSide
-    from tracekit.record.request import PlannedRecording
+    from tracekit.record.record_request import PlannedRecording
     from tracekit.record.session import RecordingAttempt
     from tracekit.xctrace.tool import Xctrace
 
 _MAX_LISTED_NAMES = 12
 
 
-@dataclass(frozen=True)
-class MadeRecording:
+@frozen
+class SavedRecording:
     """A saved recording; ``is_cut_short`` if it ended before its time."""
 
     planned: PlannedRecording
@@ -93,7 +93,7 @@ def _build_comparison_command(recordings: Sequence[tuple[SeriesPlace | None, Pat
     return build_compare_command(base, new, *(() if via == "auto" else ("--via", via)))
 
 
-def print_settings(recordings: Sequence[MadeRecording]) -> None:
+def print_settings(recordings: Sequence[SavedRecording]) -> None:
     """Print the table of the settings of the compute units."""
     analyses = {
         recording.planned.compute_units: recording.analysis
@@ -107,7 +107,9 @@ def print_settings(recordings: Sequence[MadeRecording]) -> None:
         write_output(settings_text(compare_settings(analyses)), "-", force=False)
 
 
-def print_stop(planned: Sequence[PlannedRecording], recordings: Sequence[MadeRecording], failed: int) -> None:
+def print_stop(
+    planned: Sequence[PlannedRecording], recordings: Sequence[SavedRecording], failed: int
+) -> None:
     """Name what an interrupted series has, and the number of what is missing."""
     whole = [recording.attempt.bundle.name for recording in recordings if not recording.is_cut_short]
     cut_short = [recording.attempt.bundle.name for recording in recordings if recording.is_cut_short]
@@ -119,7 +121,7 @@ def print_stop(planned: Sequence[PlannedRecording], recordings: Sequence[MadeRec
 
 
 def finish_series(
-    planned: Sequence[PlannedRecording], made: Sequence[MadeRecording], via: Via, *, analyzed: bool
+    planned: Sequence[PlannedRecording], made: Sequence[SavedRecording], via: Via, *, analyzed: bool
 ) -> None:
     """Name the recordings that are missing, print the command that compares the others, and compare them.
 
@@ -135,7 +137,7 @@ def finish_series(
             left_out.setdefault(reason, []).append(recording.final.name)
     for reason, names in left_out.items():
         write_message(f"Left out of the comparison, {reason}: {_list_names(names)}")
-    sides: dict[SeriesSide, list[MadeRecording]] = {"base": [], "new": []}
+    sides: dict[SeriesSide, list[SavedRecording]] = {"base": [], "new": []}
     for made_recording in made:
         if made_recording.planned.place and not reasons[id(made_recording.planned)]:
             sides[made_recording.planned.place.side].append(made_recording)
@@ -156,7 +158,7 @@ def finish_series(
         _print_comparison(*sides.values())
 
 
-def _find_reason_to_leave_out(recording: MadeRecording, analyzed: bool) -> str:
+def _find_reason_to_leave_out(recording: SavedRecording, analyzed: bool) -> str:
     """Return the reason why a recording is no run like the others, "" if it is."""
     if recording.is_cut_short:
         return "stopped early"
@@ -170,7 +172,7 @@ def _list_names(names: Sequence[str]) -> str:
     return f"{', '.join(names[:_MAX_LISTED_NAMES])}{more}"
 
 
-def _print_comparison(base: Sequence[MadeRecording], new: Sequence[MadeRecording]) -> None:
+def _print_comparison(base: Sequence[SavedRecording], new: Sequence[SavedRecording]) -> None:
     from tracekit.comparison import compare
     from tracekit.report.comparison.text import to_text
 

@@ -8,7 +8,6 @@ the rule and the frame that decided. ``frames`` is the only required key. A miss
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from tracekit.analysis.classification.classify import Classification, apply_idle_threads, classify_stacks
 from tracekit.analysis.classification.rule_set import RuleSet
 from tracekit.analysis.classification.rules import Rule
+from tracekit.frozen import frozen
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINES, INCOMPLETE, PHASES, Engine, Phase
 
@@ -28,7 +28,7 @@ class MalformedRecordError(ValueError):
     """A JSON value that is not a stack; the message gives the reason."""
 
 
-@dataclass(frozen=True)
+@frozen
 class StackRecord:
     """One stack, leaf first, each frame as (binary, symbol); "" is unknown, an ``id`` of None is none."""
 

@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from tracekit.analysis.result import Analysis
+from tracekit.frozen import frozen
 from tracekit.model.columns import Column
 from tracekit.model.issue_codes import Reach
 
@@ -31,7 +32,7 @@ TABLES: tuple[Output, ...] = ("verbose", "page")
 """The tables for people."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Display(Generic[Rows]):
     """How a table for people shows a column: its head, what limits it, and a note if the basis is not enough.
 
@@ -50,7 +51,7 @@ class Display(Generic[Rows]):
         return self.head if isinstance(self.head, str) else self.head(rows)
 
 
-@dataclass(frozen=True)
+@frozen
 class FrameColumn(Column, Generic[Rows]):
     """A column, and its values for some rows; with ``is_in_tables`` it is in the frame, in CSV and Parquet.
 

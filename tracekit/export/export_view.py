@@ -8,7 +8,6 @@ a megabyte would fill the disk.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ from tracekit.analysis.engines.codes import sum_by_code
 from tracekit.analysis.engines.membership import UNASSIGNED
 from tracekit.analysis.result import Analysis
 from tracekit.errors import InputError, UsageError
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.combinations import find_combinations
 from tracekit.model.trace import Trace
@@ -37,7 +37,7 @@ def clean(text: str) -> str:
     return clip(printable(text[: MAX_NAME + 1]), MAX_NAME) or "(no name)"
 
 
-@dataclass(frozen=True)
+@frozen
 class SampleGroups:
     """Samples that share thread, stack, engine, phase and window: parallel arrays, sorted by these.
 

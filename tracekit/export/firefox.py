@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from typing import IO, Any
 
@@ -23,6 +23,7 @@ from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.export.export_view import ExportView, clean, require_times
 from tracekit.export.firefox_tables import SharedTables
 from tracekit.export.spans import Span, build_interval_spans, build_signpost_spans, build_window_spans
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.vocabulary import ENGINES, PHASES, Engine
 
@@ -232,7 +233,7 @@ class _FirefoxProfile:
         }
 
 
-@dataclass(frozen=True)
+@frozen
 class _Thread:
     """One thread of the profile; ``rows`` are its samples in order of time."""
 

@@ -6,7 +6,6 @@ Tables are built and written in blocks of rows; the distinct texts of a column a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import IO, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from tracekit.columns.call_rows import CallRows
 from tracekit.columns.calls import CALL_COLUMNS
 from tracekit.columns.run import ATTRIBUTION_COLUMNS
 from tracekit.export.export_view import MAX_NAME, find_sample_windows
+from tracekit.frozen import frozen
 from tracekit.model.columns import NULLABLE, make_categorical, with_missing
 from tracekit.model.vocabulary import ENGINES, PHASES
 from tracekit.text import clip, escape_spreadsheet_cell
@@ -26,7 +26,7 @@ from tracekit.text import clip, escape_spreadsheet_cell
 _CSV_ROWS, _ROW_GROUP_ROWS = 1 << 16, 1 << 18
 
 
-@dataclass(frozen=True)
+@frozen
 class FlatTable:
     """A table whose rows are built on demand by ``rows(first, last)``; each block has all categories."""
 

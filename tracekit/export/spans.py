@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import pandas as pd
 
 from tracekit.export.export_view import ExportView, clean
+from tracekit.frozen import frozen
 from tracekit.model.vocabulary import ENGINES
 from tracekit.report import wording
 
 Details: TypeAlias = dict[str, str | int]
 
 
-@dataclass(frozen=True)
+@frozen
 class Span:
     """One bar of a timeline; ``category`` is an engine, or "" for none.
 

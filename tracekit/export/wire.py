@@ -7,19 +7,19 @@ per row; a field of every row is such a column, and a message is its fields side
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 
 VARINT, BYTES = 0, 2
 """Wire types: an integer, or a length followed by that number of bytes."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ByteRows:
     """One byte string per row, one after another in ``data``."""
 

@@ -10,7 +10,7 @@ from typing import Any
 from tracekit import __version__
 from tracekit.errors import UsageError
 from tracekit.fleet.schema import KILLED
-from tracekit.fleet.task import FleetTask, Outcome, make_failure, run_task
+from tracekit.fleet.task import FleetTask, TaskOutcome, make_failure, run_task
 from tracekit.text import printable
 
 _CONNECT_SECONDS = 10
@@ -25,7 +25,7 @@ class DaskPool:
     def __init__(self, address: str, resources: Mapping[str, float] | None = None) -> None:
         self._address, self._resources = address, dict(resources or {})
 
-    def run(self, tasks: Sequence[FleetTask]) -> Iterator[Outcome]:
+    def run(self, tasks: Sequence[FleetTask]) -> Iterator[TaskOutcome]:
         """Yield the outcome of each task. Raises ``UsageError`` where the scheduler is not there, or ends."""
         if not tasks:
             return
@@ -71,7 +71,7 @@ class DaskPool:
                 f" ({__version__}): their results would differ. Install the same version everywhere."
             )
 
-    def _iter_outcomes(self, client: Any, tasks: Sequence[FleetTask]) -> Iterator[Outcome]:
+    def _iter_outcomes(self, client: Any, tasks: Sequence[FleetTask]) -> Iterator[TaskOutcome]:
         from distributed import as_completed
 
         options = {"resources": self._resources} if self._resources else {}
@@ -82,12 +82,12 @@ class DaskPool:
         for future in remaining:
             yield self._take_outcome(future, task_of.pop(future.key))
 
-    def _take_outcome(self, future: Any, task: FleetTask) -> Outcome:
+    def _take_outcome(self, future: Any, task: FleetTask) -> TaskOutcome:
         from distributed.scheduler import KilledWorker
 
         if future.status == "finished":
             with suppress(Exception):  # its worker may be gone before the result was fetched
-                outcome: Outcome = future.result(timeout=_CONNECT_SECONDS * 6)
+                outcome: TaskOutcome = future.result(timeout=_CONNECT_SECONDS * 6)
                 return outcome
         error = future.exception(timeout=_CONNECT_SECONDS) if future.status == "error" else None
         if isinstance(error, KilledWorker):

@@ -21,9 +21,7 @@ import pyarrow.dataset as pds
 from filelock import FileLock, Timeout
 
 from tracekit.errors import UsageError
-from tracekit.fleet.copies import RecordingCopy, find_uncounted_runs, find_whole_copies, read_runs
-from tracekit.fleet.manifest import DatasetPart, Manifest, is_dataset, read_manifest, write_manifest
-from tracekit.fleet.parts import (
+from tracekit.fleet.dataset_parts import (
     collect_replacing_keys,
     find_replaceable,
     fit_schema,
@@ -39,6 +37,8 @@ from tracekit.fleet.parts import (
     without,
     write_part,
 )
+from tracekit.fleet.manifest import DatasetPart, Manifest, is_dataset, read_manifest, write_manifest
+from tracekit.fleet.recording_copies import RecordingCopy, find_uncounted_runs, find_whole_copies, read_runs
 from tracekit.fleet.schema import TABLES, build_arrow_schema
 from tracekit.text import printable
 

@@ -13,13 +13,14 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from tracekit.errors import InputError, UsageError
 from tracekit.fleet import stores
-from tracekit.fleet.inputs import RecordingInput
+from tracekit.fleet.recording_inputs import RecordingInput
+from tracekit.frozen import frozen
 from tracekit.text import clip, list_first, plural, printable
 
 Labels: TypeAlias = Mapping[str, str]
@@ -35,7 +36,7 @@ _ENDINGS = re.compile(
 _KEYS = ("path", "recording")
 
 
-@dataclass(frozen=True)
+@frozen
 class NamePattern:
     """A pattern such as ``{app}-{build}-{device}``; its fields are the labels, all else stands for itself.
 
@@ -78,7 +79,7 @@ def _compile_pieces(pieces: Sequence[str], repeat: str) -> re.Pattern[str]:
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class LabelSources:
     """Where labels come from: a pattern of names, a CSV, and labels of all recordings."""
 
@@ -87,7 +88,7 @@ class LabelSources:
     given: Labels = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@frozen
 class Labelled:
     """The labels of each recording, in order; ``notes`` are sentences about names and rows without use."""
 
@@ -242,7 +243,7 @@ def _match_table_rows(recordings: Sequence[RecordingInput], path: str) -> tuple[
     return list(labels), notes if unused else []
 
 
-@dataclass(frozen=True)
+@frozen
 class _CsvLine:
     number: int
     is_name: bool

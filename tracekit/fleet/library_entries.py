@@ -11,13 +11,14 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
 from tracekit.errors import InputError
 from tracekit.fleet.library_rows import ROWS
+from tracekit.frozen import frozen
 from tracekit.text import printable
 
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -29,7 +30,7 @@ TAG = "tag"
 """The label of all tags that are no labels by themselves."""
 
 
-@dataclass(frozen=True)
+@frozen
 class LibraryEntry:
     """A recording of a library with rows: what is needed of it while its files stay as they are."""
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from tracekit.errors import InputError
-from tracekit.fleet.parts import fit_schema
-from tracekit.fleet.rows import Tables, pack_tables, unpack_tables
+from tracekit.fleet.dataset_parts import fit_schema
+from tracekit.fleet.dataset_rows import Tables, pack_tables, unpack_tables
 from tracekit.fleet.schema import TABLES
 from tracekit.text import printable
 

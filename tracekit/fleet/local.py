@@ -13,13 +13,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext, ForkServerProcess, SpawnContext, SpawnProcess
 
 from tracekit.errors import TracekitError
 from tracekit.fleet.schema import KILLED
-from tracekit.fleet.task import FleetTask, Outcome, make_failure, run_task
+from tracekit.fleet.task import FleetTask, TaskOutcome, make_failure, run_task
+from tracekit.frozen import frozen
 from tracekit.text import format_size, printable
 
 _MODULES = ["tracekit.fleet.task"]
@@ -27,7 +27,7 @@ _MODULES = ["tracekit.fleet.task"]
 _END_SECONDS = 5.0
 
 
-@dataclass(frozen=True)
+@frozen
 class LocalLimits:
     """The number of workers, what each may use of memory, and how long a recording may take; 0: no limit."""
 
@@ -51,7 +51,7 @@ def _choose_context() -> ForkServerContext | SpawnContext:
 class _Worker:
     """A process that analyzes one recording after another."""
 
-    def __init__(self, limits: LocalLimits, work: Callable[[FleetTask], Outcome]) -> None:
+    def __init__(self, limits: LocalLimits, work: Callable[[FleetTask], TaskOutcome]) -> None:
         context = _choose_context()
         self.connection, theirs = context.Pipe()
         self._timeout_seconds = limits.timeout_seconds
@@ -78,10 +78,10 @@ class _Worker:
             return False
         return True
 
-    def receive_message(self) -> Outcome | None:
+    def receive_message(self) -> TaskOutcome | None:
         """Return the outcome that the process has sent, None when it is ready; ``EOFError`` if it ended."""
         try:
-            outcome: Outcome | None = self.connection.recv()
+            outcome: TaskOutcome | None = self.connection.recv()
         except OSError as error:
             raise EOFError from error
         if outcome is None:  # its imports are done: the time of its task begins
@@ -111,11 +111,11 @@ class _Worker:
 class LocalPool:
     """Runs tasks in worker processes; ``run`` yields their outcomes as they come."""
 
-    def __init__(self, limits: LocalLimits, work: Callable[[FleetTask], Outcome] = run_task) -> None:
+    def __init__(self, limits: LocalLimits, work: Callable[[FleetTask], TaskOutcome] = run_task) -> None:
         self._limits, self._work = limits, work
         self._workers: list[_Worker] = []
 
-    def run(self, tasks: Sequence[FleetTask]) -> Iterator[Outcome]:
+    def run(self, tasks: Sequence[FleetTask]) -> Iterator[TaskOutcome]:
         """Yield the outcome of each task. When the iterator is closed, no process is left."""
         suspects: list[FleetTask] = []
         try:
@@ -132,7 +132,7 @@ class LocalPool:
 
     def _run_round(
         self, tasks: Sequence[FleetTask], max_workers: int, suspects: list[FleetTask], *, is_last: bool
-    ) -> Iterator[Outcome]:
+    ) -> Iterator[TaskOutcome]:
         waiting = deque(tasks)
         while waiting or any(worker.task for worker in self._workers):
             self._give_tasks(waiting, max_workers)
@@ -160,7 +160,7 @@ class LocalPool:
 
     def _collect_outcome(
         self, worker: _Worker, suspects: list[FleetTask], *, is_last: bool
-    ) -> Iterator[Outcome]:
+    ) -> Iterator[TaskOutcome]:
         task = worker.task
         try:
             outcome = worker.receive_message()
@@ -174,7 +174,7 @@ class LocalPool:
         if outcome is not None:
             yield outcome
 
-    def _set_aside(self, worker: _Worker, reason: str = "") -> Outcome:
+    def _set_aside(self, worker: _Worker, reason: str = "") -> TaskOutcome:
         """Return the outcome of a worker's task that it ended by, or for ``reason`` is ended for."""
         task = worker.task
         assert task is not None  # the worker was busy
@@ -196,7 +196,7 @@ class LocalPool:
         return worker.end()
 
 
-def _serve(connection: Connection, memory_bytes: int, work: Callable[[FleetTask], Outcome]) -> None:
+def _serve(connection: Connection, memory_bytes: int, work: Callable[[FleetTask], TaskOutcome]) -> None:
     """Analyze what comes until the pool closes its end; Ctrl-C is the pool's to handle."""
     with suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)

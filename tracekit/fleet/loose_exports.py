@@ -10,17 +10,18 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from tracekit.detect import open_source
 from tracekit.errors import TracekitError
+from tracekit.frozen import frozen
 
 _TOC = re.compile(r"((?:.+[-_. ])?)toc\.xml(?:\.gz)?", re.IGNORECASE)
 _MAX_LISTED_NAMES = 5
 
 
-@dataclass(frozen=True)
+@frozen
 class Exports:
     """The exports of one recording. ``toc`` is its table of contents, "" where it is the whole folder.
 

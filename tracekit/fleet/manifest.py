@@ -7,11 +7,12 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tracekit.errors import InputError, UsageError
 from tracekit.fleet.schema import SCHEMA, TABLES
+from tracekit.frozen import frozen
 from tracekit.text import printable
 
 MARKER = "tracekit-fleet.json"
@@ -20,7 +21,7 @@ _MAX_BYTES = 64_000_000
 _PART_NAME = re.compile(r"[0-9]{6,12}-[0-9a-f]{12}")
 
 
-@dataclass(frozen=True)
+@frozen
 class DatasetPart:
     """A folder of Parquet files, one per table; never changed after it was listed."""
 
@@ -34,7 +35,7 @@ class DatasetPart:
         return int(self.name.partition("-")[0])
 
 
-@dataclass(frozen=True)
+@frozen
 class Manifest:
     """The parts of a dataset. A recording is in one of them only."""
 

@@ -6,7 +6,7 @@ import json
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,8 @@ from tracekit.analysis.result import Analysis
 from tracekit.detect import open_source
 from tracekit.errors import InputError, TracekitError, UsageError
 from tracekit.fleet import stores
-from tracekit.fleet.contents import compute_fingerprint, digest_content
-from tracekit.fleet.inputs import RecordingInput
-from tracekit.fleet.rows import (
+from tracekit.fleet.content_hashes import compute_fingerprint, digest_content
+from tracekit.fleet.dataset_rows import (
     Origin,
     Tables,
     build_analysis_tables,
@@ -26,7 +25,9 @@ from tracekit.fleet.rows import (
     pack_tables,
     unpack_tables,
 )
+from tracekit.fleet.recording_inputs import RecordingInput
 from tracekit.fleet.schema import ANALYZED, FAILED
+from tracekit.frozen import frozen
 from tracekit.load import trace_of
 from tracekit.model.schemas import READ_TABLES
 from tracekit.model.trace import Trace
@@ -36,7 +37,7 @@ from tracekit.record.journal import read_recorded_compute_units
 from tracekit.text import printable
 
 
-@dataclass(frozen=True)
+@frozen
 class AnalysisChoice:
     """The options of all analyses of a run: those of ``tracekit analyze`` that fit many recordings."""
 
@@ -55,7 +56,7 @@ class AnalysisChoice:
         return json.dumps(chosen_options, sort_keys=True) if chosen_options else ""
 
 
-@dataclass(frozen=True)
+@frozen
 class FleetTask:
     """A recording to analyze. ``content`` is its SHA-256, "" where the worker finds it, of an object."""
 
@@ -69,8 +70,8 @@ class FleetTask:
         return Origin(self.recording.address, content or self.content, self.labels, self.choice.to_text())
 
 
-@dataclass(frozen=True)
-class Outcome:
+@frozen
+class TaskOutcome:
     """The result of a task: the rows, and for a recording that was not analyzed the reason."""
 
     task: FleetTask
@@ -86,7 +87,7 @@ class Outcome:
         self.__dict__.update(state, tables=unpack_tables(state["tables"]))
 
 
-def run_task(task: FleetTask) -> Outcome:
+def run_task(task: FleetTask) -> TaskOutcome:
     """Analyze every run of a recording. No error of a recording leaves this function."""
     content = task.content
     path = Path(task.recording.address)
@@ -107,7 +108,7 @@ def run_task(task: FleetTask) -> Outcome:
     except Exception as error:  # noqa: BLE001 - a defect of tracekit, which shall not end the batch
         reason = f"tracekit failed: {type(error).__name__}: {printable(str(error))}. Please report this."
         return make_failure(task, reason, content)
-    return Outcome(task, content, ANALYZED, tables)
+    return TaskOutcome(task, content, ANALYZED, tables)
 
 
 def _require_unchanged(recording: RecordingInput, fingerprint_before: str) -> None:
@@ -119,10 +120,12 @@ def _require_unchanged(recording: RecordingInput, fingerprint_before: str) -> No
         )
 
 
-def make_failure(task: FleetTask, reason: str, content: str = "", state: str = FAILED) -> Outcome:
+def make_failure(task: FleetTask, reason: str, content: str = "", state: str = FAILED) -> TaskOutcome:
     """Return the outcome of a recording that was not analyzed."""
     known = content or task.content
-    return Outcome(task, known, state, build_failure_tables(task.make_origin(known), state, reason), reason)
+    return TaskOutcome(
+        task, known, state, build_failure_tables(task.make_origin(known), state, reason), reason
+    )
 
 
 def _fetch_recording(task: FleetTask, stack: ExitStack) -> tuple[Path, tuple[str, ...]]:

@@ -8,7 +8,6 @@ them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from pprint import pformat
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from tracekit.analysis.classification.rule_set import RuleSet
 from tracekit.analysis.classification.rules import Rule
 from tracekit.errors import UsageError
+from tracekit.frozen import frozen
 from tracekit.markers.expressions import remove_possessive_repetitions, to_posix_expression
 from tracekit.model.vocabulary import Engine
 from tracekit.text import plural, printable
@@ -26,7 +26,7 @@ _PROGRAM = Path(__file__).with_name("lldb_program.py")
 _SETTINGS_PLACEHOLDER = "SETTINGS: dict[str, Any] = {}  # replaced by the settings of the script\n"
 
 
-@dataclass(frozen=True)
+@frozen
 class ScriptOptions:
     """Options of the script: what it records, and where."""
 
@@ -37,7 +37,7 @@ class ScriptOptions:
     stop_on_first_request: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class BreakpointRules:
     """The rules that become breakpoints, and the rules of the same engines that cannot, with the reason."""
 

@@ -20,9 +20,9 @@ from tracekit.errors import InputError
 from tracekit.parsers.bundle.demangle import Demangler
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.parsers.text.text_file import STDIN, TextFile, TextPlace, detect_encoding
-from tracekit.symbols.budget import Budget, SymbolFileError
 from tracekit.symbols.macho import is_macho, read_builds
 from tracekit.symbols.symbol_table import read_function_table
+from tracekit.symbols.work_budget import SymbolFileError, WorkBudget
 
 _SYMTAB = re.compile(r"^Symtab, file = (.*?), num_symbols = \d+")
 _SYMTAB_ROW = re.compile(r"^\[ *\d+\]\s+\d+ (?:[D ][S ][X ]|\S{0,3}) *([A-Z]\w+)\s")
@@ -93,7 +93,7 @@ def read_listing(path: str, library: str = "", limits: Limits = DEFAULT_LIMITS) 
 
 
 def _read_macho(path: Path, library: str) -> Listing:
-    demangler, budget = Demangler(), Budget()
+    demangler, budget = Demangler(), WorkBudget()
     names: set[str] = set()
     try:
         for build in read_builds(path, budget):

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from tracekit.analysis.classification.frame_names import normalize_binary
 from tracekit.analysis.classification.rule_set import RuleSet
 from tracekit.analysis.classification.rules import Rule
+from tracekit.frozen import frozen
 from tracekit.markers.listings import Listing
 
 Functions: TypeAlias = Mapping[str, Iterable[str]]
@@ -20,7 +21,7 @@ MatchState: TypeAlias = Literal["matches", "absent", "not listed"]
 PresenceChange: TypeAlias = Literal["gone", "new", "other functions", ""]
 
 
-@dataclass(frozen=True)
+@frozen
 class RulePresence:
     """One rule on one system, and how its functions differ from those on an earlier system.
 
@@ -49,7 +50,7 @@ class RulePresence:
         return "other functions"
 
 
-@dataclass(frozen=True)
+@frozen
 class SystemPresence:
     """All rules that can match functions, on one system or between two."""
 

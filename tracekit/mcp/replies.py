@@ -114,7 +114,7 @@ class Replies:
 
     def fleet(self, dataset: str, question: str = "") -> str:
         """Return the questions of a dataset, or the rows of one of them."""
-        from tracekit.fleet.library import open_results
+        from tracekit.fleet.library_dataset import open_results
         from tracekit.fleet.questions.registry import ask, list_offers
         from tracekit.report.fleet.offers import offers_text
         from tracekit.report.fleet.text import to_text

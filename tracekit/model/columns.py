@@ -8,8 +8,7 @@ where data enters. docs/columns.md is written from the declarations: ``make colu
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -18,6 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.errors import TracekitError
+from tracekit.frozen import frozen
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -25,7 +25,7 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 _UNITS = {"ns": "ns", "nj": "nJ"}
 
 
-@dataclass(frozen=True)
+@frozen
 class Column:
     """The declaration of a column: its type (the name of a pandas dtype, or Arrow's), and a text for docs."""
 
@@ -61,30 +61,23 @@ class Columns:
     @cached_property
     def _template(self) -> pd.DataFrame:
         # Built once: it takes pandas half a millisecond, and an analysis needs dozens of empty frames.
-        nothing = make_categorical(np.zeros(0, np.int8), [])
-        return pd.DataFrame(
-            {
-                name: nothing if dtype == "category" else pd.Series([], dtype=dtype)
-                for name, dtype in self.required.items()
-            }
-        )
+        return pd.DataFrame({name: _make_empty(dtype) for name, dtype in self.required.items()})
 
     def check(self, frame: pd.DataFrame, what: str) -> pd.DataFrame:
         """Return ``frame`` unchanged, or raise ``TracekitError`` naming the first wrong column."""
-        for name, dtype in self.required.items():
-            if name not in frame.columns:
+        dtypes = dict(zip(frame.columns, map(str, frame.dtypes), strict=True))
+        for name, dtype in {**self.required, **self.optional}.items():
+            if name not in dtypes and name in self.required:
                 raise TracekitError(f"{what}: the column '{name}' is missing")
-            self._check_dtype(frame, name, dtype, what)
-        for name in frame.columns[len(self.required) :]:
-            if name in self.optional:
-                self._check_dtype(frame, name, self.optional[name], what)
+            if dtypes.get(name, dtype) != dtype:
+                raise TracekitError(f"{what}: the column '{name}' has dtype {dtypes[name]}, expected {dtype}")
         return frame
 
-    @staticmethod
-    def _check_dtype(frame: pd.DataFrame, name: str, dtype: str, what: str) -> None:
-        dtype_found = str(frame[name].dtype)
-        if dtype_found != dtype:
-            raise TracekitError(f"{what}: the column '{name}' has dtype {dtype_found}, expected {dtype}")
+
+@cache
+def _make_empty(dtype: str) -> pd.Categorical | pd.Series[Any]:
+    """Return a column without rows, which frames copy."""
+    return make_categorical(np.zeros(0, np.int8), []) if dtype == "category" else pd.Series([], dtype=dtype)
 
 
 def _get_type(column: str | Column) -> str:

@@ -15,7 +15,7 @@ import pandas as pd
 
 
 class Content:
-    """Base of a frozen dataclass with ``eq=False`` that compares and pickles its fields, caches left out."""
+    """Base of a frozen dataclass: compares its fields and pickles them, caches left out."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
     __hash__ = None  # type: ignore[assignment] # frames can be changed in place

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias, get_args
 
+from tracekit.frozen import frozen
 from tracekit.model import schemas
 from tracekit.model.vocabulary import Engine
 
@@ -37,7 +37,7 @@ class Part(StrEnum):
     """Tables and files on which no number of the analysis rests."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Reach:
     """The part of an analysis that a condition limits, of one engine or of all."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import chain
 from typing import Any, Literal, TypeAlias
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tracekit.frozen import frozen
 from tracekit.model.columns import BINARIES, FRAMES, IntArray
 from tracekit.model.content import Content
 from tracekit.text import plural, printable
@@ -20,7 +21,7 @@ CoreType: TypeAlias = Literal["E", "P"]
 ColumnKind: TypeAlias = Literal["int", "float", "text", "ints", "parts", "thread", "process", "stack"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class StackTable(Content):
     """Unique stacks in CSR form, leaf first.
 
@@ -121,7 +122,7 @@ class StackTable(Content):
         return pd.Categorical(self.frames["symbol"])
 
 
-@dataclass(frozen=True)
+@frozen
 class Column:
     """One column of a ``Table``: the export's mnemonic, its title, and Apple's engineering type."""
 
@@ -131,7 +132,7 @@ class Column:
     kind: ColumnKind
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Table(Content):
     """One Instruments table as typed columns, whatever its schema.
 
@@ -170,7 +171,7 @@ NOT_COUNTED = -1
 """As a number of rows: the input holds the table, which was not opened."""
 
 
-@dataclass(frozen=True)
+@frozen
 class TableInfo:
     """One table of a run, as the table of contents or the document lists it.
 

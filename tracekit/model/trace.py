@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.errors import UsageError
+from tracekit.frozen import frozen
 from tracekit.model.columns import ENGINE_LOG, METRICS, THREAD_STATES, BoolArray, IntArray, with_missing
 from tracekit.model.content import Content
 from tracekit.model.issue_codes import IssueCode
@@ -22,7 +23,7 @@ Severity: TypeAlias = Literal["info", "warning", "error"]
 WeightUnit: TypeAlias = Literal["ns", "cycles", "events", "samples", "hits"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Issue:
     """A condition that limits the results: lost rows, an unknown schema, stacks without symbols."""
 
@@ -55,7 +56,7 @@ class IssueCounter:
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class TraceInfo:
     """Origin of a run: recording, device, system and target; empty strings and None for unknown facts.
 
@@ -81,7 +82,7 @@ class TraceInfo:
     pid: int | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class RunInfo:
     """One run of a table of contents: its ``TraceInfo``, its tables, and the processes that it lists."""
 
@@ -115,7 +116,7 @@ FRAME_NAMES = (
 """The frames that ``Trace.frame`` returns."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Trace(Content):
     """One run of one recording in the columns of ``model.columns``.
 

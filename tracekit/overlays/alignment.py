@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from tracekit.frozen import frozen
 from tracekit.model.tables import Table
 from tracekit.model.trace import TraceInfo
 from tracekit.overlays.row_spans import read_spans
@@ -20,7 +20,7 @@ _HOUR_NS = 3_600_000_000_000
 _NEAR_HOUR_NS = 120_000_000_000
 
 
-@dataclass(frozen=True)
+@frozen
 class Alignment:
     """A text on a run's time line.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
+
+from tracekit.frozen import frozen
 
 _MOMENT = re.compile(
     r"(?P<date>\d{4}-\d{2}-\d{2})[T ](?P<time>\d{2}:\d{2}:\d{2})(?:[.,](?P<fraction>\d{1,9}))?\d*"
@@ -16,7 +17,7 @@ _POWERMETRICS = re.compile(
 """The C locale's form with a zone: ``Tue Nov 28 14:37:01 2023 +0100``."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Moment:
     """A time of the wall clock.
 

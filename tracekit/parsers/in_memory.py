@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from tracekit.errors import InputError, TracekitError
+from tracekit.frozen import frozen
 from tracekit.model.schemas import READ_TABLES
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo
@@ -20,7 +21,7 @@ TableKey: TypeAlias = tuple[int, str]
 """A run's number and a schema."""
 
 
-@dataclass(frozen=True)
+@frozen
 class UnreadableTables:
     """The reason why the tables of one schema could not be read."""
 

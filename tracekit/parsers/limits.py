@@ -6,9 +6,10 @@ memory is spent on it. docs/limits.md lists the limits; ``RAISE_OPTION`` multipl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 from tracekit.errors import InputError
+from tracekit.frozen import frozen
 
 RAISE_OPTION = "--raise-limits"
 
@@ -24,7 +25,7 @@ class LimitError(InputError):
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class Limits:
     """The limits of one input."""
 

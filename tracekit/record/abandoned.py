@@ -14,8 +14,9 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from tracekit.frozen import frozen
 
 if sys.platform != "win32":  # where nothing is recorded
     import fcntl
@@ -24,7 +25,7 @@ _MAX_STEM_CHARACTERS = 100
 _HIDDEN = re.compile(r"\.tracekit-(?P<word>[a-z]+)\.(?:(?P<stem>.+)\.)?[a-z0-9_]{8}")
 
 
-@dataclass(frozen=True)
+@frozen
 class AbandonedFile:
     """What the tool ``word`` wrote beside ``stem``.trace ("" if unknown) for a tracekit that was killed."""
 

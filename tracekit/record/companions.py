@@ -15,11 +15,11 @@ import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Self
 
 from tracekit.errors import InputError, UsageError
+from tracekit.frozen import frozen
 from tracekit.record.abandoned import create_hidden_file, find_abandoned_files
 from tracekit.record.recorder import RecordingListener, StopReason
 from tracekit.text import format_shell_command, format_size, printable
@@ -49,7 +49,7 @@ _PREDICATE = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Companion:
     """A tool: the word of ``--with``, its command, and the end of its file's name.
 

@@ -6,8 +6,7 @@ is in docs/evidence.md, with sources.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tracekit.frozen import frozen
 from tracekit.record.plan import InstrumentPlan
 from tracekit.text import join_words
 from tracekit.xctrace.version import Version
@@ -16,7 +15,7 @@ _EMPTY_CORE_ML = {(16, "F"): "Xcode 16.4", (17, "F"): "Xcode 26.5"}
 """Builds in whose recordings Core ML's own table was empty."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ExpectedEvidence:
     """What a recording will show about one subject; ``is_shown`` is False where it will show nothing."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from tracekit.errors import UsageError
+from tracekit.frozen import frozen
 from tracekit.record.target import Target
 
 DEFAULT_PAIRS = 5
@@ -17,7 +17,7 @@ DEFAULT_PAIRS = 5
 SeriesSide: TypeAlias = Literal["base", "new"]
 
 
-@dataclass(frozen=True)
+@frozen
 class SeriesPlace:
     """The place of a recording in a series of two targets: ``number`` on its side, ``position`` among all."""
 

@@ -14,11 +14,11 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from tracekit.errors import XctraceError
+from tracekit.frozen import frozen
 from tracekit.record.lock import build_lock_path, is_free, list_lock_paths, read_note, write_note
 from tracekit.xctrace.tool import run_command
 
@@ -30,7 +30,7 @@ _PS_TIME = "%a %b %d %H:%M:%S %Y"
 _PS = ("/usr/bin/env", "LC_ALL=C", "TZ=UTC", "ps", "-ww")
 
 
-@dataclass(frozen=True)
+@frozen
 class Leftover:
     """An xctrace that still records, or saves, for a tracekit that was killed."""
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tracekit.errors import XctraceError
 from tracekit.record.output_path import build_journal_path
 from tracekit.record.recorder import XCTRACE_LINES, XctraceRun
-from tracekit.record.result import ResultState, build_recovery_command
+from tracekit.record.recording_result import ResultState, build_recovery_command
 from tracekit.record.session import RecordingAttempt
 from tracekit.text import format_size, printable
 from tracekit.xctrace.tool import Xctrace

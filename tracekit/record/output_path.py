@@ -6,17 +6,17 @@ import os
 import shutil
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.errors import UsageError
+from tracekit.frozen import frozen
 from tracekit.record.recorder import measure_free_bytes
 from tracekit.xctrace.tool import run_command
 
 _COPY_SECONDS = 3600
 
 
-@dataclass(frozen=True)
+@frozen
 class OutputPath:
     """``working`` is where xctrace writes; ``final`` is where a good recording ends up.
 

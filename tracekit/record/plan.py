@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from tracekit.errors import UsageError, XctraceError
+from tracekit.frozen import frozen
 from tracekit.xctrace.version import Version
 
 Preset: TypeAlias = Literal["counters", "coreml", "coreai", "minimal"]
@@ -95,7 +96,7 @@ _TEMPLATE_INSTRUMENTS = {
 _REQUESTED = "requested"
 
 
-@dataclass(frozen=True)
+@frozen
 class InstrumentCatalog:
     """Names of the templates and instruments that this Xcode has."""
 
@@ -103,7 +104,7 @@ class InstrumentCatalog:
     instruments: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class InstrumentPlan:
     """The template and the instruments added to it; None selects the template Blank of xctrace.
 

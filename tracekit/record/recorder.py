@@ -28,11 +28,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, Protocol, TypeAlias
 
 from tracekit.errors import XctraceError
+from tracekit.frozen import frozen
 from tracekit.record.signals import StopRequests
 from tracekit.xctrace.tool import run_command
 
@@ -58,7 +58,7 @@ _LINE_BYTES = 1 << 16
 _NO_OUTPUT_SECONDS = 5.0
 
 
-@dataclass(frozen=True)
+@frozen
 class RecordLimits:
     """Limits on the duration of each step, and on the disk space that must stay free."""
 
@@ -105,7 +105,7 @@ class RecordingListener(Protocol):
         """A stop was requested while xctrace saves; a further one within ``seconds`` kills it."""
 
 
-@dataclass(frozen=True)
+@frozen
 class XctraceRun:
     """One finished ``xctrace record``. Times are seconds since the epoch."""
 

@@ -7,17 +7,17 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from tracekit.errors import XctraceError
+from tracekit.frozen import frozen
 from tracekit.record.leftover import Leftover, end_leftover, note_recorder
 from tracekit.record.lock import hold_recorder_lock
 from tracekit.record.output_path import check_output_path, reserve_output_path
 from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import Recorder, RecordingListener, RecordLimits, XctraceRun, measure_free_bytes
-from tracekit.record.result import RecordingResult, judge_result, read_run_numbers
+from tracekit.record.recording_result import RecordingResult, judge_result, read_run_numbers
 from tracekit.record.signals import StopRequests
 from tracekit.record.target import Target
 from tracekit.xctrace.mac_host import Host
@@ -30,7 +30,7 @@ FLAGS = ("--no-prompt", "--append-run", "--all-processes")
 """The options of an xctrace command that have no value."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RecordSettings:
     """Settings of one ``xctrace record``; ``target_input`` and ``target_output`` are files or "-"."""
 
@@ -51,7 +51,7 @@ class RecordSettings:
     """Files of the models that the target runs and plans of them, as ``analyze`` takes them."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RecordingAttempt:
     """A finished attempt: the path of its bundle, the result, and every run of xctrace that it took.
 

@@ -6,11 +6,11 @@ import difflib
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from tracekit.errors import UsageError
+from tracekit.frozen import frozen
 from tracekit.xctrace.mac_host import App, Host, Process, find_main_executable, read_app
 from tracekit.xctrace.xctrace_list import Device
 
@@ -18,7 +18,7 @@ _MAX_LISTED = 8
 _NOT_RUNNING = "it is not running"
 
 
-@dataclass(frozen=True)
+@frozen
 class Target:
     """A target in xctrace's terms.
 

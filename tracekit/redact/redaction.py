@@ -8,7 +8,7 @@ volume ``volume``, the device's name ``device``, another process's name ``other-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.errors import UsageError
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray, take_texts
 from tracekit.model.composite_cells import format_parts
 from tracekit.model.tables import StackTable, Table
@@ -34,7 +35,7 @@ _PRODUCTS = ("model", "platform", "os", "instruments", "start", "end")
 """Facts of a run that consist of product names; a device's or process's name may be one of these."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Redaction:
     """Plan of what to drop, for all runs of a recording; see ``plan_redaction``.
 

@@ -11,12 +11,12 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 
 _MAX_DECODING_ROUNDS = 6
@@ -58,7 +58,7 @@ Decoded = Iterator[tuple[str, int, int]]
 """Characters, each with start and end of the escape that it was decoded from."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Spelling:
     """One spelling of a text.
 
@@ -98,7 +98,7 @@ def decode_spellings(text: str, borders: frozenset[int] = frozenset()) -> list[S
     return folded
 
 
-@dataclass(frozen=True)
+@frozen
 class JoinedTexts:
     """Many texts as one, each ending at a NUL, so that the few texts with a name are found in one search."""
 

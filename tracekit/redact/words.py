@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
+from tracekit.frozen import frozen
 from tracekit.redact.common_words import COMMON, NO_PEOPLE, PRODUCT, RESERVED
 from tracekit.redact.paths import is_component, is_in_absolute_path, is_in_path, is_in_system_path
 from tracekit.redact.spelling import Spelling, fold_letters, fold_name, split_folded_words
@@ -26,7 +27,7 @@ _LAST_ALPHABET = "\u0700"
 """Latin, Greek, Cyrillic, Hebrew, Arabic and their neighbours separate words; most scripts beyond do not."""
 
 
-@dataclass(frozen=True)
+@frozen
 class PrivateNames:
     """Names to replace. ``own`` are the process's own names, which stay even if they contain other names."""
 
@@ -37,7 +38,7 @@ class PrivateNames:
     volumes: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
+@frozen
 class Word:
     """A name to find in any spelling; ``letters`` are its folded letters and digits."""
 
@@ -92,7 +93,7 @@ class Word:
         return limits >= self.limits
 
 
-@dataclass(frozen=True)
+@frozen
 class ExactName:
     """A name to find in its own spelling only, as a whole word."""
 
@@ -110,7 +111,7 @@ class ExactName:
         return re.compile(rf"(?<!\w){re.escape(self.name)}(?!\w)")
 
 
-@dataclass(frozen=True)
+@frozen
 class WordSet:
     """The names to replace in one kind of text, and the process's own, which stay."""
 
@@ -119,7 +120,7 @@ class WordSet:
     exact: tuple[ExactName, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class WordSets:
     """The words to replace in each kind of text."""
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from json.encoder import encode_basestring
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.report.wording.texts import (
     Texts,
@@ -33,7 +33,7 @@ _MAY_NEED_ESCAPES = r"[^ !#-\[\]-~→∥µ…–]|##"
 """Characters that need escaping, and the sign of a CI's commands."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Layout:
     """Indented by two spaces a level, or on one line."""
 

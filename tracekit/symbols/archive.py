@@ -10,9 +10,9 @@ from pathlib import Path
 
 from tracekit.parsers.limits import LimitError
 from tracekit.parsers.zip_archive import BoundedZip, is_link
-from tracekit.symbols.budget import SymbolFileError
 from tracekit.symbols.macho import is_macho
 from tracekit.symbols.symbol_file_names import DSYM, MAP_SUFFIX
+from tracekit.symbols.work_budget import SymbolFileError
 
 MAX_ENTRIES = 50_000
 _MAX_BYTES = 1 << 30

@@ -10,10 +10,9 @@ is bounded by steps and not by time, so that the same files give the same names 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
-from tracekit.symbols.budget import Budget, BudgetSpentError, SymbolFileError
+from tracekit.frozen import frozen
 from tracekit.symbols.dwarf import abbreviations as dw
 from tracekit.symbols.dwarf.address_index import AddressIndex
 from tracekit.symbols.dwarf.debug_sections import Sections
@@ -22,6 +21,7 @@ from tracekit.symbols.dwarf.scopes import FunctionScope, ScopeReader
 from tracekit.symbols.dwarf.units import Unit, Units
 from tracekit.symbols.macho import Build
 from tracekit.symbols.symbol_table import MAX_NAME
+from tracekit.symbols.work_budget import BudgetSpentError, SymbolFileError, WorkBudget
 
 MAX_INLINED = 32
 """Inlined functions around one address; the innermost ones are kept, and the function itself."""
@@ -31,7 +31,7 @@ _DAMAGE = (SymbolFileError, LookupError, ValueError, OverflowError)
 """Exceptions of the readers for missing or invalid bytes."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CodePlace:
     """One function at an address. ``name`` is mangled, "" for none; ``line`` is -1 where it is not known."""
 
@@ -47,7 +47,7 @@ class DebugInfo:
     read.
     """
 
-    def __init__(self, build: Build, budget: Budget) -> None:
+    def __init__(self, build: Build, budget: WorkBudget) -> None:
         self.path = build.path
         self._sections = Sections(build, budget)
         self._units = Units(self._sections)

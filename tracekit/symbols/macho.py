@@ -17,9 +17,10 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
+from tracekit.frozen import frozen
 from tracekit.parsers.bundle.loaded_images import find_architecture
-from tracekit.symbols.budget import Budget, SymbolFileError
 from tracekit.symbols.symbol_file_names import MACHO_HEADS
+from tracekit.symbols.work_budget import SymbolFileError, WorkBudget
 
 _THIN = {b"\xcf\xfa\xed\xfe": True, b"\xce\xfa\xed\xfe": False}
 """The first bytes of a little-endian file → True for 64 bits."""
@@ -58,7 +59,7 @@ class Section:
     is_code: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Build:
     """One architecture of a Mach-O file. ``uuid`` is "" where it has none."""
 
@@ -96,7 +97,7 @@ def is_macho(head: bytes) -> bool:
     return head.startswith(MACHO_HEADS)
 
 
-def read_builds(path: Path, budget: Budget) -> tuple[Build, ...]:
+def read_builds(path: Path, budget: WorkBudget) -> tuple[Build, ...]:
     """Return the builds in a Mach-O file. Raises ``SymbolFileError`` for a damaged one, and ``OSError``."""
     with path.open("rb") as file:
         size = file.seek(0, 2)

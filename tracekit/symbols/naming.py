@@ -22,12 +22,12 @@ import pandas as pd
 from tracekit.model.columns import FRAMES, IntArray, take_texts
 from tracekit.model.tables import StackTable
 from tracekit.parsers.bundle.demangle import Demangler
-from tracekit.symbols.budget import SymbolFileError
 from tracekit.symbols.debug_info import CodePlace, DebugInfo
 from tracekit.symbols.macho import Build
 from tracekit.symbols.search import AnyBuild, SymbolFiles, get_display_name
 from tracekit.symbols.symbol_map import MappedBuild
 from tracekit.symbols.symbol_table import Addresses, FunctionTable, read_function_table
+from tracekit.symbols.work_budget import SymbolFileError
 
 UNNAMED = re.compile(r"|\?+|(?:\+ ?)?0x[0-9a-fA-F]+|<redacted>|<unknown>")
 """Placeholders for a symbol in recordings."""

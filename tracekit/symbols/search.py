@@ -18,10 +18,10 @@ from typing import TypeAlias
 from tracekit.errors import InputError
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.symbols.archive import unpack_files
-from tracekit.symbols.budget import Budget, SymbolFileError
 from tracekit.symbols.macho import Build, is_macho, read_builds
 from tracekit.symbols.symbol_file_names import DSYM, MAP_SUFFIX, ZIP_HEAD
 from tracekit.symbols.symbol_map import MappedBuild, read_map
+from tracekit.symbols.work_budget import SymbolFileError, WorkBudget
 
 SymbolPath: TypeAlias = "str | os.PathLike[str]"
 AnyBuild: TypeAlias = Build | MappedBuild
@@ -39,7 +39,7 @@ _PACKED_HEADS = (b"\x1f\x8b", b"BZh", b"\xfd7zX")
 class SymbolFiles:
     """All builds by UUID, and the files that cannot be read: file → reason."""
 
-    budget: Budget = field(default_factory=Budget)
+    budget: WorkBudget = field(default_factory=WorkBudget)
     by_uuid: dict[str, list[AnyBuild]] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
 
@@ -57,7 +57,7 @@ class SymbolFiles:
 
 def find_builds(paths: Sequence[SymbolPath], limits: Limits = DEFAULT_LIMITS) -> SymbolFiles:
     """Return the builds in files and folders. Raises ``InputError`` for a path that does not exist."""
-    found = SymbolFiles(Budget(limits))
+    found = SymbolFiles(WorkBudget(limits))
     entries_left = [MAX_ENTRIES]
     count = 0
     for symbol_path in paths:
@@ -103,7 +103,7 @@ def _add_file(found: SymbolFiles, path: Path) -> None:
             return
         if head.startswith(_PACKED_HEADS):
             raise SymbolFileError("is packed: unpack it and name the folder")  # noqa: TRY301
-        read: Callable[[Path, Budget], tuple[AnyBuild, ...]] = read_builds if is_macho(head) else read_map
+        read: Callable[[Path, WorkBudget], tuple[AnyBuild, ...]] = read_builds if is_macho(head) else read_map
         builds = read(path, found.budget)
     except SymbolFileError as error:
         found.unreadable[get_display_name(path)] = str(error)

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tracekit.symbols.budget import Budget, SymbolFileError
 from tracekit.symbols.symbol_table import MAX_NAME, FunctionTable
+from tracekit.symbols.work_budget import SymbolFileError, WorkBudget
 
 _BYTES_PER_BYTE = 4
 """Memory for each byte of a map: names, addresses, and what sorting them takes."""
@@ -68,7 +68,7 @@ class MappedBuild:
         return FunctionTable(starts, ends, name_of)
 
 
-def read_map(path: Path, budget: Budget) -> tuple[MappedBuild, ...]:
+def read_map(path: Path, budget: WorkBudget) -> tuple[MappedBuild, ...]:
     """Return the builds in a map. Raises ``SymbolFileError`` for any other text, and ``OSError``."""
     builds: list[MappedBuild] = []
     budget.take(_BYTES_PER_BYTE * path.stat().st_size)
@@ -88,7 +88,7 @@ def read_map(path: Path, budget: Budget) -> tuple[MappedBuild, ...]:
     return tuple(builds)
 
 
-def _add_line(builds: list[MappedBuild], path: Path, line: bytes, budget: Budget) -> None:
+def _add_line(builds: list[MappedBuild], path: Path, line: bytes, budget: WorkBudget) -> None:
     """Add one line to the last build, or a build."""
     if builds and (symbol := _SYMBOL.match(line)):
         address, kind, name = int(symbol[1], 16), symbol[2], symbol[3].rstrip()[:MAX_NAME]

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tracekit.model.columns import IntArray
-from tracekit.symbols.budget import Budget, SymbolFileError
 from tracekit.symbols.macho import Build
+from tracekit.symbols.work_budget import SymbolFileError, WorkBudget
 
 Addresses = npt.NDArray[np.uint64]
 MAX_SYMBOLS = 10_000_000
@@ -52,7 +52,7 @@ class FunctionTable:
         return np.where((row >= 0) & (addresses < self._ends[row]), row, -1)
 
 
-def read_function_table(build: Build, budget: Budget) -> FunctionTable:
+def read_function_table(build: Build, budget: WorkBudget) -> FunctionTable:
     """Return the functions in a build's symbol table. Raises ``SymbolFileError`` and ``OSError``."""
     symbols_at, count, names_at, names_bytes = build.symbols
     if count > MAX_SYMBOLS:
@@ -89,14 +89,14 @@ def read_function_table(build: Build, budget: Budget) -> FunctionTable:
     return FunctionTable(starts, _compute_ends(starts, _find_borders(build, budget)), name_of)
 
 
-def _find_borders(build: Build, budget: Budget) -> Addresses:
+def _find_borders(build: Build, budget: WorkBudget) -> Addresses:
     """Return every address at which a function ends at the latest: starts of others, and ends of sections."""
     ends = [(section.address + section.size) % 2**64 for section in build.sections if section.is_code]
     starts = _read_function_starts(build, budget)
     return np.unique(np.concatenate([np.array(ends, np.uint64), starts]))
 
 
-def _read_function_starts(build: Build, budget: Budget) -> Addresses:
+def _read_function_starts(build: Build, budget: WorkBudget) -> Addresses:
     """Return the addresses: distances as ULEB128, the first from the start of the text segment."""
     offset, size = build.function_starts
     blocks: list[Addresses] = []

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from tracekit.errors import InputError
+from tracekit.frozen import frozen
 from tracekit.model.tables import Column, Table
 from tracekit.model.trace import RunInfo
 from tracekit.parsers.source import Source
@@ -29,7 +30,7 @@ _NATIVE_ONLY = "named only natively"
 _BARE = re.compile(r"0x[0-9a-f]+\Z")
 
 
-@dataclass(frozen=True)
+@frozen
 class ColumnMatch:
     """One column of both readings. ``different`` counts cells, for stacks by aspect as well."""
 
@@ -40,7 +41,7 @@ class ColumnMatch:
     aspects: dict[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@frozen
 class TableMatch:
     """One table of both readings; rows are None where a side has no such table."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import plistlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 from xml.parsers.expat import ExpatError
 
+from tracekit.frozen import frozen
 from tracekit.xctrace.tool import run_command
 
 _BUNDLES = (".app", ".appex", ".xpc", ".framework", ".bundle", ".plugin")
@@ -20,7 +20,7 @@ _APP_FOLDERS = ("/Applications", "/Applications/Utilities", "/System/Application
 _SEARCH_SECONDS = 20
 
 
-@dataclass(frozen=True)
+@frozen
 class App:
     """An app's bundle; the names are empty where its Info.plist does not give them."""
 
@@ -34,7 +34,7 @@ class App:
         return bool(name) and name in (self.identifier, self.display_name, PurePosixPath(self.path).stem)
 
 
-@dataclass(frozen=True)
+@frozen
 class Process:
     """A running process: its executable, and the app if it is the main program of one."""
 

@@ -7,11 +7,11 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from tracekit.errors import UsageError, XctraceError
+from tracekit.frozen import frozen
 
 _TIMEOUT_SECONDS = 60
 """`xctrace list devices` waits for devices that do not answer: tens of seconds are normal."""
@@ -23,14 +23,14 @@ LICENCE = "not agreed to the Xcode license"
 """The message of every tool of an Xcode without an accepted licence (exit code 69)."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Xctrace:
     """One installed ``xctrace``."""
 
     path: str
 
 
-@dataclass(frozen=True)
+@frozen
 class CommandResult:
     """The exit code and output of a command; no code if it could not start or did not end in time."""
 

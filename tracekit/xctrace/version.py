@@ -7,9 +7,9 @@ The version number does not identify the version: it is 16.0 in Xcode 16.2 to 16
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tracekit.errors import XctraceError
+from tracekit.frozen import frozen
 from tracekit.xctrace.tool import CommandResult, Xctrace, explain_failure, run_command
 
 _VERSION = re.compile(r"xctrace version (\S+) \((\d+)([A-Z])(\d+)([a-z]?)\)")
@@ -17,7 +17,7 @@ _XCODE_MAJOR = {17: 26}
 """Xcode 26 followed 16; the other builds begin with their Xcode's number."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Version:
     """An xctrace's version string, and its build: (17, "F", 42, "") of 17F42."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from tracekit.errors import UsageError, XctraceError
+from tracekit.frozen import frozen
 from tracekit.xctrace.tool import Xctrace, explain_failure, run_command
 
 _HEADING = re.compile(r"==\s*(.+?)\s*==\Z")
@@ -18,7 +18,7 @@ _MAX_LISTED = 20
 _NO_DEVICE = "xctrace lists no device at all: run tracekit doctor to check the installation."
 
 
-@dataclass(frozen=True)
+@frozen
 class Device:
     """One line of ``xctrace list devices``."""
 

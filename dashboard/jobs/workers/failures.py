@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dashboard.jobs.worker_process import Channel
-from dashboard.library.names import make_one_line
+from dashboard.library.outside_names import make_one_line
 from dashboard.library.store import UPLOADED_FILE
 from tracekit.errors import InputError, TracekitError
 from tracekit.parsers.limits import RAISE_OPTION

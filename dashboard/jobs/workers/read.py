@@ -20,11 +20,11 @@ from dashboard.jobs import worker_process
 from dashboard.jobs.worker_process import Channel
 from dashboard.jobs.workers.failures import run_and_report
 from dashboard.library.history_rows import write_history_rows
-from dashboard.library.inputs import compute_fingerprint, find_inputs, list_left_out
-from dashboard.library.names import make_one_line
+from dashboard.library.outside_names import make_one_line
 from dashboard.library.reading_results import write_results
 from dashboard.library.run_inventory import build_inventory, write_inventory
 from dashboard.library.store import TEMPORARY, UPLOADED_FILE, Store, split
+from dashboard.library.uploaded_inputs import compute_fingerprint, find_inputs, list_left_out
 from dashboard.library.variants import with_files
 from tracekit.cli.analysing import analyse_trace, find_recorded_units, parse_given_windows
 from tracekit.cli.analysis_options import AnalysisOptions, Values

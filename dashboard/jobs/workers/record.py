@@ -29,8 +29,8 @@ from tracekit.errors import TracekitError
 from tracekit.record.signals import StopRequests, turn_signals_into_requests
 
 if TYPE_CHECKING:
+    from tracekit.record.record_request import PlannedRecording
     from tracekit.record.recorder import StopReason
-    from tracekit.record.request import PlannedRecording
     from tracekit.record.session import RecordingAttempt
     from tracekit.xctrace.tool import Xctrace
     from tracekit.xctrace.version import Version
@@ -74,7 +74,7 @@ class AttemptWorker:
             time.sleep(0.5)  # making room on the disk takes a moment
 
     def _record_all(self) -> None:
-        from tracekit.record.request import plan_recordings
+        from tracekit.record.record_request import plan_recordings
         from tracekit.xctrace.mac_host import Mac
         from tracekit.xctrace.tool import require_xctrace
         from tracekit.xctrace.version import read_version
@@ -113,7 +113,7 @@ class AttemptWorker:
     def _record_one(self, job: PlannedRecording, tool: Xctrace, version: Version) -> None:
         """Make one recording; a failure does not prevent the next one."""
         from tracekit.record.messages import build_recording_error
-        from tracekit.record.series import with_journal
+        from tracekit.record.recording_series import with_journal
         from tracekit.record.session import record
         from tracekit.xctrace.mac_host import Mac
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from dashboard.jobs import worker_process
 from dashboard.jobs.worker_process import Channel
 from dashboard.jobs.workers.failures import run_and_report
-from dashboard.library.inputs import find_inputs
+from dashboard.library.uploaded_inputs import find_inputs
 
 MADE = "made"
 _DRAFT = "draft"

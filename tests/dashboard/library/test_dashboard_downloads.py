@@ -32,7 +32,7 @@ import tracekit
 from dashboard.errors import Busy, Conflict, NoSpace, NotFound
 from dashboard.jobs import process
 from dashboard.jobs.download_formats import FORMATS, choose_format, list_available
-from dashboard.jobs.downloads import DownloadFailed
+from dashboard.jobs.download_jobs import DownloadFailed
 from dashboard.library import reading_results
 from dashboard.library.library import Library
 from dashboard.library.reading_results import PROCESSES

@@ -17,7 +17,7 @@ from library_support import BUNDLE, QUIET, SUMMARY, XML, environment, opened, tr
 from dashboard.errors import Conflict, NoSpace, NotFound
 from dashboard.library.catalog import Recording, make_recording
 from dashboard.library.library import Library
-from dashboard.library.names import make_display_name
+from dashboard.library.outside_names import make_display_name
 from dashboard.settings import ServerLimits, Settings, find_default_folder
 from tracekit.errors import InputError, UsageError
 

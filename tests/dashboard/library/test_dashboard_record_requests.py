@@ -15,7 +15,7 @@ from dashboard.recording import inventory
 from dashboard.recording.attempts import Attempts
 from dashboard.recording.request import RecordingRequest, reword_for_page
 from tracekit.errors import UsageError
-from tracekit.record import failures
+from tracekit.record import xctrace_failures
 
 # What is asked for ----------------------------------------------------------------------------------------
 
@@ -47,7 +47,7 @@ def test_values_that_make_no_recording(changed: dict[str, object], message: str)
 
 
 def test_no_advice_names_an_option_of_the_command_line() -> None:
-    for _, failure in failures._FAILURES:
+    for _, failure in xctrace_failures._FAILURES:
         assert " --" not in reword_for_page(str(failure))
 
 

@@ -14,10 +14,10 @@ from library_support import wait_for
 from dashboard.errors import NoSpace
 from dashboard.jobs import queue as module
 from dashboard.jobs.process import ProcessResult, WorkerProcess
-from dashboard.jobs.queue import Job, JobCancelled, JobQueue, Key, Kind, QueueFull
+from dashboard.jobs.queue import Job, JobCancelled, JobKind, JobQueue, Key, QueueFull
 
-SLOW = Kind("slow", "Slow work", at_once=2, priority=5)
-FAST = Kind("fast", "Fast work", at_once=2, priority=1)
+SLOW = JobKind("slow", "Slow work", at_once=2, priority=5)
+FAST = JobKind("fast", "Fast work", at_once=2, priority=1)
 
 
 class Gate:
@@ -96,7 +96,7 @@ def test_live_work_begins_beside_any_other(queue: JobQueue, gate: Gate) -> None:
     for kind in (SLOW, FAST):
         for number in range(2):
             queue.submit(kind, key(number), gate.work)
-    queue.submit(Kind("now", "It", at_once=1, priority=9, is_live=True), key(9), gate.work)
+    queue.submit(JobKind("now", "It", at_once=1, priority=9, is_live=True), key(9), gate.work)
     wait_for(lambda: key(9) in gate.begun and len(gate.begun) == 4)
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from library_support import BUNDLE, ONE_READER, opened, settled, wait_for
 
-from dashboard.history import HistoryStore
-from tracekit.fleet.contents import digest_content
-from tracekit.fleet.library import open_results
+from dashboard.history_store import HistoryStore
+from tracekit.fleet.content_hashes import digest_content
+from tracekit.fleet.library_dataset import open_results
 from tracekit.fleet.library_rows import ROWS, read_rows
 
 TABLES = {"recordings": 1, "models": 1, "calls": 12}

@@ -9,7 +9,7 @@ import pytest
 from fake_library import READY, FakeLibrary
 
 from dashboard.errors import Conflict, NotFound
-from dashboard.jobs import downloads
+from dashboard.jobs import download_jobs
 from dashboard.jobs.download_formats import FORMATS
 from dashboard.library.notes import PinnedNotes
 from tracekit.errors import UsageError
@@ -70,7 +70,7 @@ def test_a_report_has_the_notes_and_with_others_is_another_file(
     def make(_self: Any, _job: Any, _analysis: str, output: Path, _format: Any, options: Any) -> None:
         made.append((output.name, options))
 
-    monkeypatch.setattr(downloads.Downloads, "_make_file", make)
+    monkeypatch.setattr(download_jobs.Downloads, "_make_file", make)
     library.downloads.find_or_make(READY, FORMATS["html"])
     library.notes.put(READY, FIRST, 5_000_000, "--since here")
     library.downloads.find_or_make(READY, FORMATS["html"])

@@ -10,7 +10,7 @@ import pytest
 from library_support import BUNDLE, QUIET, opened, ready
 
 from dashboard.jobs.queue import JobStatus
-from dashboard.jobs.tables import TableFailed, TablePlace
+from dashboard.jobs.table_jobs import TableFailed, TablePlace
 from dashboard.library.library import Library
 from dashboard.tables.contents import build_contents_document, read_table
 from dashboard.tables.stored import open_table

@@ -17,8 +17,6 @@ from table_support import rows_of, tables_of
 
 from dashboard.errors import NotFound, TooLarge
 from dashboard.tables.cache import TableCache
-from dashboard.tables.files import ABOUT
-from dashboard.tables.lanes import LaneChoice, build_lane_document, list_members
 from dashboard.tables.pages import (
     build_row_document,
     build_table_document,
@@ -26,9 +24,11 @@ from dashboard.tables.pages import (
     list_page_cells,
     write_parquet,
 )
-from dashboard.tables.selection import RowQuery, find_matching
+from dashboard.tables.row_lanes import LaneChoice, build_lane_document, list_members
+from dashboard.tables.row_selection import RowQuery, find_matching
 from dashboard.tables.stored import StoredTable
 from dashboard.tables.storing import store_table
+from dashboard.tables.table_files import ABOUT
 from tracekit.errors import UsageError
 from tracekit.model.columns import PROCESSES, THREADS
 from tracekit.model.tables import Column, StackTable, Table

@@ -14,7 +14,7 @@ from table_support import MS, rows_of, tables_of
 
 from dashboard import error_responses
 from dashboard.jobs.queue import JobStatus
-from dashboard.jobs.tables import TableFailed, TablePlace
+from dashboard.jobs.table_jobs import TableFailed, TablePlace
 from dashboard.routes import tables as table_routes
 from dashboard.tables.storing import store_table
 

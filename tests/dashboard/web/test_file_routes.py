@@ -13,7 +13,7 @@ from dashboard_support import SAMPLES
 from fake_library import BUSY, READY, recording
 
 from dashboard.errors import Busy, Conflict
-from dashboard.jobs.downloads import DownloadFailed, Downloads
+from dashboard.jobs.download_jobs import DownloadFailed, Downloads
 from dashboard.library.library import Library
 from dashboard.pages.downloads import build_menu
 from dashboard.routes.downloads import make_file_stem

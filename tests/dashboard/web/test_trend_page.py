@@ -10,7 +10,7 @@ import pytest
 from fake_library import recording
 
 import tracekit
-from dashboard.library.measures import MEASURES, build_measures_document, read_measures
+from dashboard.library.page_measures import MEASURES, build_measures_document, read_measures
 from dashboard.pages import trend
 
 pytestmark = pytest.mark.integration

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +14,7 @@ from tracekit.analysis.budget.run_layers import Evidence, RunLayers
 from tracekit.analysis.engines.codes import sum_by_code
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.engines.ranges import iter_blocks
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.vocabulary import SERVING, Basis
 
@@ -23,7 +23,7 @@ _LONGEST_LENGTH_BITS = 40
 block, laid out end to end, then end before 2**62."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class BudgetPieces:
     """Calls tiled by pieces, in order of call and time: parallel arrays.
 
@@ -40,7 +40,7 @@ class BudgetPieces:
         return len(self.window)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class BudgetSums:
     """The time of each part in each call: a row per call, a column for each of ``kinds``.
 
@@ -81,7 +81,7 @@ class BudgetSums:
         return np.stack(columns, axis=1) if columns else np.zeros((len(self.duration_ns), 0), np.int64)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class _Block:
     """The budgets of neighbouring calls: sums per call and kind, and the pieces."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +17,7 @@ from tracekit.analysis.engines.waiting import Waiting
 from tracekit.analysis.ownership.owners import Owner, Reason
 from tracekit.analysis.selection import Selection
 from tracekit.analysis.windows.window import sampling_period_ns
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
@@ -45,7 +45,7 @@ SAMPLED_PARTS = (
 """The parts that samples show."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Evidence:
     """The results of an analysis that a budget is made from; the fields are those of ``AnalyzedRun``."""
 
@@ -230,7 +230,7 @@ class RunLayers:
         if not self._is_timed or evidence.selection.thread is not None or engines.isdisjoint(ACCELERATORS):
             return np.zeros(len(self.starts), bool)
         windows, labels = evidence.windows, evidence.labels
-        marked: BoolArray = (evidence.members.counts > 0) & ~windows["source"].isin(ANE_TABLES).to_numpy(bool)
+        marked: BoolArray = (evidence.members.counts > 0) & ~is_among(windows["source"], *ANE_TABLES)
         for engine in ACCELERATORS:
             if engine in engines:
                 continue

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from tracekit.analysis.budget.budget import BudgetSums
 from tracekit.analysis.budget.parts import BudgetKind
 from tracekit.analysis.budget.typical import CallGroup
+from tracekit.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class PartTotal:
     """One part of the calls of a group: ``position`` is the group's, ``calls`` those that have time of it.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from tracekit.analysis.budget.budget import BudgetSums
 from tracekit.analysis.budget.parts import EXECUTING, BudgetPart
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import Basis
 
@@ -31,7 +31,7 @@ class CallGroup(Protocol):
         """The rows of the calls, in order of time."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Differences:
     """How each call differs from the typical one of its model: arrays, row-aligned to the calls.
 

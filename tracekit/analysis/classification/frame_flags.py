@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from typing import TypeAlias
@@ -15,6 +14,7 @@ import pandas as pd
 from tracekit.analysis.classification.frame_names import has_symbol
 from tracekit.analysis.classification.rule_set import NO_MATCH, FrameMatch, RuleSet
 from tracekit.analysis.classification.rules import Rule
+from tracekit.frozen import frozen
 from tracekit.model.tables import StackTable
 from tracekit.model.vocabulary import INCOMPLETE, ML_ENGINES, Engine, Phase
 
@@ -72,7 +72,7 @@ class Flag:
     AGAINST_ML = DRAWS | CONVERTS
 
 
-@dataclass(frozen=True)
+@frozen
 class FrameFacts:
     """Per frame row: the flags of its rules, and the rules as rows of ``RuleSet.rules``."""
 
@@ -82,7 +82,7 @@ class FrameFacts:
     boundary_rule: RuleIndices
 
 
-@dataclass(frozen=True)
+@frozen
 class FrameNames:
     """The binary and the symbol of each frame row, as codes of distinct names; some names may be unused."""
 

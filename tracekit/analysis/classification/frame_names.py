@@ -107,4 +107,6 @@ def _join_name_parts(mangled: str, position: int) -> str:
 
 def has_symbol(symbol: str) -> bool:
     """Return False for placeholders of unknown symbols: an address, ``???``, ``<redacted>``, nothing."""
+    if symbol[:1].isalpha() and "`" not in symbol:  # no placeholder begins with a letter
+        return True
     return _NO_SYMBOL.fullmatch(_without_location(symbol[:MAX_SYMBOL])[1]) is None

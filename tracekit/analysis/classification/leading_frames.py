@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 
@@ -14,6 +12,7 @@ from tracekit.analysis.classification.rule_set import RuleSet
 from tracekit.analysis.classification.sample_labels import SampleLabels, find_deciding_frames
 from tracekit.analysis.engines.codes import INFERENCE, find_firsts, is_phase
 from tracekit.analysis.engines.membership import Membership
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.content import Content
 from tracekit.model.tables import StackTable
@@ -24,7 +23,7 @@ MAX_SYMBOL_LENGTH = 80
 """Longer symbols are shortened where a sentence names them."""
 
 
-@dataclass(frozen=True)
+@frozen
 class DecidingFrame:
     """A frame that decided a stack's engine, and the id of its rule; ``binary`` is "" where it is unknown."""
 
@@ -41,7 +40,7 @@ class DecidingFrame:
         return f"{self.place}, by rule {self.rule}"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class LeadingFrames(Content):
     """The frame to name per window and engine: ``frames[codes[window, engine's code]]``, none where it is -1.
 

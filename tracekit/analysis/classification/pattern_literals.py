@@ -10,9 +10,12 @@ def find_required_literals(pattern: str) -> tuple[str, ...]:
 
     A substring test is twenty times faster than a regular expression that does not match, and most do not.
     """
-    return _Literals(pattern).read_alternatives()
+    return () if _UNUSUAL_GROUP.search(pattern) else _Literals(pattern).read_alternatives()
 
 
+_UNUSUAL_GROUP = re.compile(r"\(\?(?![:>=!]|<[=!]|P<)")
+"""A group with flags, a comment or a condition: a match may have other letters than the pattern."""
+_PLAIN = re.compile(r"[^\\\[(|)*+?{.^$]+(?![*+?{])")
 _OPENING = re.compile(r"\?(?:[:>]|P<\w+>|<?[=!])|")
 _REPETITION = re.compile(r"[*+?][+?]?|\{\d*,?\d*\}[+?]?")
 
@@ -57,8 +60,11 @@ class _Literals:
         return max(choices, key=lambda words: (min(map(len, words), default=0), -len(words)))
 
     def _read_item(self, char: str) -> tuple[str, tuple[str, ...]]:
-        """Read one item: a literal character, or a group's literals, or neither."""
+        """Read one item: literal characters, or a group's literals, or neither."""
         start = self._position
+        if plain := _PLAIN.match(self._pattern, start):
+            self._position = plain.end()
+            return plain[0], ()
         self._position += 1
         if char == "\\":
             self._position += 1

@@ -8,7 +8,7 @@ first that matches with ``scope = "stack"``, and the first with a ``boundary``. 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -16,11 +16,12 @@ from typing import NamedTuple
 from tracekit.analysis.classification.frame_names import normalize_frame
 from tracekit.analysis.classification.rules import Boundary, Example, Rule, Strength
 from tracekit.analysis.classification.rules_file import read_rules_file
+from tracekit.frozen import frozen
 
 __all__ = ["Boundary", "Example", "FrameMatch", "Rule", "RuleSet", "Strength", "load_rules"]
 
 BUILT_IN = Path(__file__).with_name("markers.toml")
-_START = 3
+_START = 4
 
 
 class FrameMatch(NamedTuple):
@@ -34,16 +35,17 @@ class FrameMatch(NamedTuple):
 NO_MATCH = FrameMatch(-1, -1, -1)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Candidates:
     """The rules that can match frames of one binary, by literals: a symbol must contain one of a rule's.
 
-    Literals are grouped by their first three characters, so that only those are searched whose first three
-    occur in the symbol. The few shorter ones are always searched.
+    Literals are grouped by their first four characters, so that only those are searched whose first four
+    occur in the symbol. The few shorter ones are always searched; ``always`` are rules without literals.
     """
 
     by_start: dict[tuple[str, ...], list[tuple[str, int]]]
     short: list[tuple[str, int]]
+    always: list[int]
 
     @classmethod
     def of_rules(cls, rules: Sequence[Rule], fitting: Sequence[int]) -> _Candidates:
@@ -51,26 +53,32 @@ class _Candidates:
         literals = [(literal, index) for index in fitting for literal in rules[index].literals]
         by_start: dict[tuple[str, ...], list[tuple[str, int]]] = {}
         for literal, index in literals:
-            by_start.setdefault(tuple(literal[:_START]), []).append((literal, index))
-        return cls(by_start, [entry for entry in literals if len(entry[0]) < _START])
+            if len(literal) >= _START:
+                by_start.setdefault(tuple(literal[:_START]), []).append((literal, index))
+        short = [(literal, index) for literal, index in literals if 0 < len(literal) < _START]
+        return cls(by_start, short, [index for literal, index in literals if not literal])
 
     def of(self, symbol: str) -> list[int]:
         """Return the rules with a literal that ``symbol`` contains, in their order."""
-        # A look-up by three characters of the symbol finds the few literals that begin with them, and only
+        # A look-up by four characters of the symbol finds the few literals that begin with them, and only
         # these are then searched in the symbol.
-        threes = zip(symbol, symbol[1:], symbol[2:], strict=False)
-        starts = [three for three in threes if three in self.by_start]
-        possible = [entry for start in starts for entry in self.by_start[start]]
-        return sorted({index for literal, index in (*self.short, *possible) if literal in symbol})
+        fours = zip(symbol, symbol[1:], symbol[2:], symbol[3:], strict=False)
+        starts = self.by_start.keys() & fours
+        possible = self.short + [entry for start in starts for entry in self.by_start[start]]
+        contained = [index for literal, index in possible if literal in symbol]
+        return sorted({*self.always, *contained}) if contained else self.always
 
 
-@dataclass(frozen=True)
+@frozen
 class RuleSet:
     """The rules in order of precedence; the rule indices of a ``Classification`` refer to ``rules``."""
 
     rules: tuple[Rule, ...]
     _by_binary: dict[str, _Candidates] = field(default_factory=dict, init=False, repr=False, compare=False)
     _by_rules: dict[tuple[int, ...], _Candidates] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    _by_matches: dict[tuple[int, ...], FrameMatch] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -90,11 +98,14 @@ class RuleSet:
         if binary not in self._by_binary:
             self._find_candidates(binary)
         candidates = self._by_binary[binary].of(symbol)
-        matches = [index for index in candidates if self.rules[index].fits_symbol(symbol)]
-        if not matches:
-            return NO_MATCH
+        matches = tuple([index for index in candidates if self.rules[index].fits_symbol(symbol)])
+        if matches not in self._by_matches:  # there are few different ones
+            self._by_matches[matches] = self._select_rules(matches)
+        return self._by_matches[matches]
+
+    def _select_rules(self, matches: tuple[int, ...]) -> FrameMatch:
         return FrameMatch(
-            matches[0],
+            next(iter(matches), -1),
             next((index for index in matches if self.rules[index].sets_phase), -1),
             next((index for index in matches if self.rules[index].boundary), -1),
         )

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import translate
 from functools import cached_property
 from typing import Literal, TypeAlias
 
 from tracekit.analysis.classification.pattern_literals import find_required_literals
+from tracekit.frozen import frozen
 from tracekit.model.vocabulary import Engine, Phase
 
 Strength: TypeAlias = Literal["decisive", "presumed", "needs-ml", "driver", "context", "plumbing", "thread"]
 Boundary: TypeAlias = Literal["call", "worker"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Example:
     """A frame, or a thread's name, that a rule must match (or must not)."""
 
@@ -24,7 +25,7 @@ class Example:
     thread: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Rule:
     """One rule; the keys of ``markers.toml`` with the same meaning.
 

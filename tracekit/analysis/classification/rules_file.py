@@ -16,14 +16,14 @@ import re
 import tomllib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from difflib import get_close_matches
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
 from tracekit.analysis.classification.frame_names import normalize_frame
 from tracekit.analysis.classification.rules import Boundary, Example, Rule, Strength, with_defaults
 from tracekit.errors import InputError
+from tracekit.frozen import frozen
 from tracekit.model.vocabulary import Engine, Phase
 
 MAX_BYTES = 200_000
@@ -44,7 +44,7 @@ _KEYS = tuple(field.name for field in fields(Rule))
 _REPEATED_GROUP = re.compile(r"(?:[+*}]|\{\d+,)\)(?:[*+](?!\+)|\{\d*,)")
 
 
-@dataclass(frozen=True)
+@frozen
 class RulesFile:
     """The contents of a file of rules."""
 
@@ -105,6 +105,8 @@ def _find_repeated_name(names: Iterable[str]) -> str | None:
 
 def _suggest_words(word: str, valid: Iterable[str]) -> str:
     """Return a "did you mean" for a misspelt word, or the valid ones if they are few."""
+    from difflib import get_close_matches
+
     choices = list(valid)
     close = get_close_matches(word, choices, n=1, cutoff=0.6)
     close = close or [choice for choice in choices if choice.lower() == word.lower()]

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from tracekit.analysis.classification.classify import Classification, apply_idle_threads, classify
 from tracekit.analysis.classification.rule_set import RuleSet
 from tracekit.analysis.engines.codes import is_engine, is_phase
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.tables import StackTable
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ML_ENGINES, PHASE_CODE, Phase
 
 
-@dataclass(frozen=True)
+@frozen
 class SampleLabels:
     """One entry per sample of a trace, in its order.
 

@@ -22,7 +22,6 @@ against it; other frames are neither.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -31,6 +30,7 @@ import numpy.typing as npt
 from tracekit.analysis.classification.frame_flags import NO_FLAG, Flag, FrameFacts, RuleIndices
 from tracekit.analysis.classification.rules import Rule
 from tracekit.analysis.engines.codes import is_engine, is_phase
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.vocabulary import ENGINE_CODE, ML_ENGINES, PHASE_CODE, Engine, Phase
 
@@ -40,7 +40,7 @@ Codes: TypeAlias = npt.NDArray[np.int8]
 NO_PHASE = PHASE_CODE[None]
 
 
-@dataclass(frozen=True)
+@frozen
 class Classification:
     """The result of the rules for every unique stack; one entry per stack in each array.
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import group_keys, group_rows
+from tracekit.analysis.engines.codes import group_keys, group_rows, is_among
 from tracekit.analysis.engines.interval_sets import merge_by_group
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.windows.stack_windows import Inferred
@@ -80,7 +80,7 @@ class _Assignment:
         times = trace.samples["time_ns"].to_numpy()
         edges = (np.searchsorted(times, windows[name].to_numpy()) for name in ("start_ns", "end_ns"))
         start, stop = edges
-        is_call = ~windows["source"].isin(GIVEN_SOURCES).to_numpy(bool)
+        is_call = ~is_among(windows["source"], *GIVEN_SOURCES)
         owner, pid = (windows[name].to_numpy(np.int64) for name in ("thread_id", "pid"))
         # The windows of one thread have one caller. A call without a thread is a caller of its own, with a
         # number beyond the threads'; windows that count everything share the last number.

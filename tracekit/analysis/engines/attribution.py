@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
@@ -13,12 +12,13 @@ import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.busy import Measured, is_work
-from tracekit.analysis.engines.codes import BASES, INFERENCE, group_keys, group_rows, sum_by_code
+from tracekit.analysis.engines.codes import BASES, INFERENCE, group_keys, group_rows, is_among, sum_by_code
 from tracekit.analysis.engines.interval_sets import IntervalSet, merge_sets
 from tracekit.analysis.engines.membership import UNASSIGNED, Membership
 from tracekit.analysis.engines.waiting import AWAITED, Waiting
 from tracekit.analysis.ownership.call_spans import Spans
 from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.frozen import frozen
 from tracekit.model.columns import ATTRIBUTION, IntArray, make_categorical
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, Basis, Engine, Phase
@@ -88,7 +88,7 @@ def _list_numbers(column: Any) -> list[int | None]:
     return numbers
 
 
-@dataclass(frozen=True)
+@frozen
 class Amounts:
     """Nanoseconds per window: of one engine, in one phase; the last entry is the time outside of all."""
 
@@ -235,7 +235,7 @@ def iter_waits(
         yield from measured.of_windows((engine, Phase.WAIT), rows)
         return
     selected = windows.iloc[rows]
-    owned = selected.assign(is_call=~selected["source"].isin(GIVEN_SOURCES))
+    owned = selected.assign(is_call=~is_among(selected["source"], *GIVEN_SOURCES))
     names = ("thread_id", "pid", "alone", "is_call")
     for (thread, pid, is_alone, call), members in group_rows(owned, *names):
         if call and thread < 0 and not is_alone:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +16,7 @@ from tracekit.analysis.ownership.call_spans import NO_SPANS, CallSpans, Spans, m
 from tracekit.analysis.ownership.calls import Calls
 from tracekit.analysis.ownership.owners import Owner, Reason
 from tracekit.analysis.ownership.submitters import Submitters
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES, CORE_ML, GPU_INTERVALS, GPU_TABLES
 from tracekit.model.trace import Trace
@@ -38,7 +38,7 @@ def is_work(key: Key) -> bool:
     return phase in _WORK or (engine is Engine.GRAPHICS and phase is None)
 
 
-@dataclass(frozen=True)
+@frozen
 class Scope:
     """The work that a window counts: of these processes (none = any), and of this model ("" = any)."""
 

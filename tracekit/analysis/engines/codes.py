@@ -40,9 +40,11 @@ def _mark_codes(codes: npt.NDArray[np.int8], accepted: Iterable[int]) -> BoolArr
 def is_among(column: pd.Series[str], *words: str) -> BoolArray:
     """Mark the rows of a category column that have one of these words."""
     # A lookup per row takes a tenth of the time of ``isin``; a missing value indexes the last entry.
+    values = column.array
+    assert isinstance(values, pd.Categorical)
     accepted = frozenset(map(str, words))
-    table = np.array([*(str(name) in accepted for name in column.cat.categories), False])
-    mask: BoolArray = table[column.cat.codes.to_numpy()]
+    table = np.array([*(name in accepted for name in values.categories.tolist()), False])
+    mask: BoolArray = table[values.codes]
     return mask
 
 

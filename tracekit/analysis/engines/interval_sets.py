@@ -6,16 +6,16 @@ All of it is exact integer arithmetic on sorted arrays, linear but for the sorti
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from tracekit.analysis.engines.codes import sum_before
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class IntervalSet:
     """Half-open intervals that neither touch nor overlap, in order of time."""
 

@@ -12,16 +12,15 @@ Work that could belong to several calls is in no call, and stays as it was sampl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import BASES, convert_categories, group_codes
+from tracekit.analysis.engines.codes import BASES, convert_categories, group_codes, is_among
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.tables import StackTable
 from tracekit.model.trace import Trace
@@ -32,7 +31,7 @@ _MAX_FRAMES = 8_000_000
 _NONE = -1
 
 
-@dataclass(frozen=True)
+@frozen
 class Joined:
     """The call that each sample served, and the joined stacks of those that served another thread's call.
 
@@ -64,7 +63,7 @@ def join_stacks(trace: Trace, labels: SampleLabels, members: Membership, windows
     """
     stack = trace.samples["stack_id"].to_numpy(np.int64)
     thread = trace.samples["thread_id"].to_numpy(np.int64)
-    is_call = ~windows["source"].isin(GIVEN_SOURCES).to_numpy(bool)
+    is_call = ~is_among(windows["source"], *GIVEN_SOURCES)
     call = members.find_highest(np.where(is_call, np.arange(len(windows)), _NONE), len(stack))
     owner = np.append(windows["thread_id"].to_numpy(np.int64), _NONE)[call]
     is_own = (call >= 0) & (thread == owner)

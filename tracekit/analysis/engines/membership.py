@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from tracekit.analysis.engines.codes import find_firsts, group_keys, sum_before, sum_by_code
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.engines.ranges import find_highest, list_positions, sum_per_range
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 
 UNASSIGNED = -1
@@ -19,7 +19,7 @@ _MAX_WINDOWS_PER_SAMPLE = 2
 """While samples are in so few windows each, they are listed window by window; beyond, counted per code."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Tally:
     """One row per window and code that has samples, in this order: parallel arrays.
 
@@ -33,7 +33,7 @@ class Tally:
     sums: tuple[IntArray, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Membership:
     """The samples that count in each window, as a range of a list: memory does not grow with overlap.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.engines.codes import group_rows
+from tracekit.analysis.engines.codes import group_rows, is_among
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.content import Content
 from tracekit.model.schemas import OS_LOG, SIGNPOST_EVENTS
@@ -19,7 +19,7 @@ _NO_WINDOW, _NOT_CHOSEN = -2, -3
 """Numbers that no process has."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ProcessRequests:
     """Requests of one process; ``statuses`` has the number of failures by status, -1 for none given."""
 
@@ -31,7 +31,7 @@ class ProcessRequests:
     is_target: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Refusal:
     """An operator that a planner kept off the Neural Engine, or a program that was not loaded there."""
 
@@ -40,7 +40,7 @@ class Refusal:
     count: int
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class LoggedRequests(Content):
     """Content of the log about the Neural Engine.
 
@@ -114,7 +114,7 @@ def _find_windows(trace: Trace, is_selected: BoolArray, windows: pd.DataFrame) -
     """
     log = trace.engine_log
     window = _find_windows_at(trace, log["time_ns"].to_numpy(np.int64), is_selected, windows)
-    is_laid = is_selected & ~log["source"].isin([OS_LOG, SIGNPOST_EVENTS]).to_numpy(bool)
+    is_laid = is_selected & ~is_among(log["source"], OS_LOG, SIGNPOST_EVENTS)
     if is_laid.any():
         for shift_ns in (-CLOCKS_WITHIN_NS, CLOCKS_WITHIN_NS):
             moved = _find_windows_at(trace, log["time_ns"].to_numpy(np.int64) + shift_ns, is_laid, windows)

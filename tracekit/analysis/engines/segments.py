@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -25,6 +24,7 @@ from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.ranges import iter_blocks, list_positions, measure_covered_per_range
 from tracekit.analysis.engines.waiting import Waiting
 from tracekit.analysis.ownership.call_spans import measure_overlap, merge_spans
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, Column, Columns, IntArray, make_categorical
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASES, SERVING, Basis, Engine, Phase
@@ -60,7 +60,7 @@ TIMES = Columns(
 """One row per window; ``tracekit/columns/calls.py`` has the meanings."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Pieces:
     """Intervals cut to windows: parallel arrays."""
 

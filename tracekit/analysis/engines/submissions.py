@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 
 from tracekit.analysis.engines.busy import Measured
-from tracekit.analysis.engines.codes import sum_by_code
+from tracekit.analysis.engines.codes import is_among, sum_by_code
 from tracekit.analysis.engines.interval_sets import merge_by_group
 from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, Columns, IntArray, take_texts
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import Engine
@@ -43,7 +43,7 @@ _MAX_ABSENT = 16
 """A number further beyond the others counts something else than regions."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ModelSubmissions:
     """The submissions of one model's inferences; ``model`` is "" where the recording names none.
 
@@ -85,7 +85,7 @@ def count_submissions(windows: pd.DataFrame, measured: Measured) -> pd.DataFrame
     texts: dict[str, int] = {"": 0}
     patterns = np.array([texts.setdefault(text, len(texts)) for text in of_calls.names()], np.int64)
     # Windows that are the engine's own rows begin where a label repeats: without names, each row is a window.
-    of_engine = windows["source"].isin(ANE_TABLES).to_numpy(bool)
+    of_engine = is_among(windows["source"], *ANE_TABLES)
     has_names = known & (has_names | ((numbers["submissions"] <= 1) & ~of_engine))
     columns = {name: _mask_unknown(values, known) for name, values in numbers.items()}
     frame = pd.DataFrame(
@@ -101,7 +101,7 @@ def count_submissions(windows: pd.DataFrame, measured: Measured) -> pd.DataFrame
 
 def _mark_single_inferences(windows: pd.DataFrame) -> BoolArray:
     """Mark the windows that are one inference each: not those from stacks, which may be several."""
-    mask: BoolArray = (~windows["source"].isin([*GIVEN_SOURCES, "stacks"])).to_numpy(bool)
+    mask: BoolArray = ~is_among(windows["source"], *GIVEN_SOURCES, "stacks")
     return mask
 
 

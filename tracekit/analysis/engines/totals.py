@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from tracekit.analysis.engines.attribution import Share
+from tracekit.frozen import frozen
 from tracekit.model.trace import WeightUnit
 from tracekit.model.vocabulary import Basis, Engine, Phase
 
 
-@dataclass(frozen=True)
+@frozen
 class EngineTotals:
     """One engine's numbers over a window or a run.
 

@@ -5,13 +5,12 @@ A run can have as many segments as samples: of each window, the few that a sente
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 
 from tracekit.analysis.engines.codes import BASES, convert_categories
 from tracekit.analysis.engines.segments import SEGMENTS, Segments
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.content import Content
 from tracekit.model.vocabulary import ENGINES, SERVING
@@ -22,7 +21,7 @@ POSITIONS = ("", "at the same time", "start", "end", "middle", "around", "severa
 """Where an engine worked in a window, seen from the leading engine; "" where one of them did not work."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Transitions(Content):
     """The stretches of some windows on one engine each, in their order: parallel arrays.
 

@@ -12,17 +12,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import group_keys, group_positions, is_engine, is_phase
+from tracekit.analysis.engines.codes import group_keys, group_positions, is_among, is_engine, is_phase
 from tracekit.analysis.engines.interval_sets import IntervalSet, merge_sets
 from tracekit.analysis.windows.stack_windows import LONG_HOLE_NS
 from tracekit.analysis.windows.window import sampling_period_ns
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, Basis, Engine, Phase
@@ -33,7 +33,7 @@ _BLOCKED = ("Blocked", "Waiting")
 _BLOCK_SAMPLES = 1 << 20  # samples looked at together: memory for many millions at once is slow to get
 
 
-@dataclass(frozen=True)
+@frozen
 class _Lane:
     engine: Engine
     thread_id: int
@@ -148,7 +148,7 @@ class Waiting:
         A thread that was last seen elsewhere in a prediction call waits inside the runtime.
         """
         states = self._trace.thread_states
-        states = states[states["state"].isin(_BLOCKED).to_numpy(bool)]
+        states = states[is_among(states["state"], *_BLOCKED)]
         if not len(states) or not len(self._trace.samples) or not self._trace.has_timeline:
             return {}
         # Samples sorted by (thread, time): the sample before a state is found by a binary search.

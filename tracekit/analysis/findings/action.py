@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias, TypedDict
 
 from tracekit.analysis.selection import Selection
+from tracekit.frozen import frozen
 from tracekit.model.issue_codes import IssueCode
 from tracekit.model.vocabulary import Engine
 
@@ -92,7 +93,7 @@ class Arguments(TypedDict, total=False):
     warm_ns: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Action:
     """One next step; ``report.wording`` makes the command."""
 

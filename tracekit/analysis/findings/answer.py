@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -17,6 +17,7 @@ from tracekit.analysis.findings.lengths import compute_typical_length, find_two_
 from tracekit.analysis.findings.placement import PLACEMENT_KINDS, PlacementNumbers
 from tracekit.analysis.selection import select_pids
 from tracekit.analysis.threads import ThreadWork
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.power_rails import POWERED_TRACK
 from tracekit.model.schemas import ANE_TABLES, OS_LOG
@@ -29,7 +30,7 @@ MOST_MODELS = 5
 """The headline names so many models, those with most time first."""
 
 
-@dataclass(frozen=True)
+@frozen
 class EngineUse:
     """One engine's part in a model's calls: in how many it served, and how that is known.
 
@@ -46,7 +47,7 @@ class EngineUse:
     most_share: float = 0.0
 
 
-@dataclass(frozen=True)
+@frozen
 class ModelAnswer:
     """Where one model's calls ran.
 
@@ -79,7 +80,7 @@ class ModelAnswer:
     """The error or warning about the model that costs most; None where none has a cost."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ProcessAnswer:
     """The calls of another process: how many an engine served, and whether a table measured that."""
 
@@ -89,7 +90,7 @@ class ProcessAnswer:
     engines: tuple[tuple[Engine, int], ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class LogAnswer:
     """Content of a log that was read by itself: ``lines`` about the Neural Engine, and what they show.
 
@@ -107,7 +108,7 @@ class LogAnswer:
     """Lines that mention the Neural Engine and are of no known form."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Answer:
     """The content of the first sentences about a run.
 

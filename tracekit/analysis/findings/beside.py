@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
-from tracekit.analysis.engines.codes import group_codes, group_rows, is_engine, is_phase, sum_by_code
+from tracekit.analysis.engines.codes import (
+    group_codes,
+    group_rows,
+    is_among,
+    is_engine,
+    is_phase,
+    sum_by_code,
+)
 from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Finding, Support, WindowRanges
@@ -25,6 +31,7 @@ from tracekit.analysis.findings.host import (
 )
 from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.lengths import compute_typical_length
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML
 from tracekit.model.trace import Severity
@@ -99,7 +106,7 @@ def find_work_beside_calls(calls: Calls) -> Iterator[Finding[BetweenNumbers]]:
     yield from beside.find_sampled_loads()
 
 
-@dataclass(frozen=True)
+@frozen
 class _Gaps:
     """One model's time between calls: its positions in ``Between``, and an amount in each."""
 
@@ -352,9 +359,9 @@ def _make_measured_loads(calls: Calls, model: ModelCalls, amounts_ns: IntArray) 
 
 def _load_rows(intervals: Any) -> BoolArray:
     """Mark the loads that a runtime reports: one row per load, those inside it are left out."""
-    is_load = (intervals["phase"] == Phase.LOAD) & intervals["source"].isin((CORE_ML, CORE_AI))
-    is_load &= (intervals["depth"] <= 0) & (intervals["end_ns"] > intervals["start_ns"])
-    marked: BoolArray = is_load.to_numpy(bool)
+    marked = is_among(intervals["phase"], Phase.LOAD) & is_among(intervals["source"], CORE_ML, CORE_AI)
+    is_outermost = (intervals["depth"] <= 0) & (intervals["end_ns"] > intervals["start_ns"])
+    marked &= is_outermost.to_numpy(bool)
     if marked.any():
         marked = marked & ~intervals["channel"].astype(object).str.startswith("Unload").to_numpy(bool)
     return marked

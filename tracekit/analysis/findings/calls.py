@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TypedDict
 
@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tracekit.analysis.budget.parts import BudgetPart
-from tracekit.analysis.engines.codes import group_codes, group_positions, sum_by_code
+from tracekit.analysis.engines.codes import group_codes, group_positions, is_among, sum_by_code
 from tracekit.analysis.findings.coincidences import Events, collect_events
 from tracekit.analysis.findings.finding import WindowRanges
 from tracekit.analysis.run import AnalyzedRun
 from tracekit.analysis.windows.window import GIVEN_SOURCES, sampling_period_ns, whole_run
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import SERVING, Engine, Phase
@@ -26,7 +27,7 @@ FEWEST_SAMPLED = 3
 """Where an engine is not measured, so many calls in a row without a sample of it are no chance."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ModelCalls:
     """The calls of one model in one process: ``rows`` of the analysis' windows, in order of time.
 
@@ -42,7 +43,7 @@ class ModelCalls:
     rows: IntArray
 
 
-@dataclass(frozen=True)
+@frozen
 class CallWork:
     """Inference work of one engine: one entry per window; ``busy_ns`` is 0 where no table measured it.
 
@@ -87,7 +88,7 @@ class Calls:
         self.thread_ids: IntArray = windows["thread_id"].to_numpy(np.int64)
         self.sources: Sequence[str] = tuple(windows["source"].astype("str").unique())
         self._elsewhere: dict[Engine, BoolArray] = {}
-        self._is_given: BoolArray = windows["source"].isin(GIVEN_SOURCES).to_numpy(bool)
+        self._is_given: BoolArray = is_among(windows["source"], *GIVEN_SOURCES)
 
     @property
     def is_timed(self) -> bool:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tracekit.analysis.engines.codes import is_among
 from tracekit.analysis.run import AnalyzedRun
 from tracekit.analysis.selection import select_pids
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import LIFE_CYCLE
 from tracekit.model.trace import Trace
@@ -26,7 +27,7 @@ _NO_STATE = ("", "Unknown")
 _LAUNCH = ("Initializing", "Launching")
 
 
-@dataclass(frozen=True)
+@frozen
 class Change:
     """Something else that changed in the recording: a coincidence in time, which proves no cause.
 
@@ -48,7 +49,7 @@ def list_changes(kinds: Sequence[Events], start_ns: int, end_ns: int) -> tuple[C
     return tuple(sorted(changes, key=lambda change: (change.time_ns, change.kind, change.detail))[:_MOST])
 
 
-@dataclass(frozen=True)
+@frozen
 class Events:
     """Everything of one kind that changed in a recording, in order of time.
 
@@ -68,7 +69,7 @@ def collect_events(analysis: AnalyzedRun) -> tuple[Events, ...]:
     is_failed = (log["kind"] == LogKind.FAILURE) | (log["status"] > 0)
     is_refused = log["kind"].isin([LogKind.UNSUPPORTED, LogKind.NOT_LOADED])
     prepared = analysis.trace.intervals
-    prepared = prepared[prepared["phase"].isin([Phase.LOAD, Phase.COMPILE]).to_numpy(bool)]
+    prepared = prepared[is_among(prepared["phase"], Phase.LOAD, Phase.COMPILE)]
     is_load = (prepared["phase"] == Phase.LOAD).to_numpy(bool)
     windows = analysis.window_rows
     first_calls = windows[windows["first"].to_numpy(bool)]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.engines.codes import group_rows, is_phase
+from tracekit.analysis.engines.codes import group_rows, is_among, is_phase
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, ModelCalls
@@ -18,6 +17,7 @@ from tracekit.analysis.findings.frames import find_leading_frame
 from tracekit.analysis.findings.instruments import record
 from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.windows.window import sampling_period_ns
+from tracekit.frozen import frozen
 from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML
 from tracekit.model.vocabulary import SERVING, Basis, Phase
 
@@ -78,7 +78,7 @@ def find_cold_starts(calls: Calls) -> Iterator[Finding[Any]]:
     yield from (finding for finding, _ in cold)
     slow_calls = IntervalSet.of(*(np.array([edges[side] for _, edges in cold], np.int64) for side in (0, 1)))
     rows = calls.analysis.measured.preparations
-    rows = _with_process(calls, rows[rows["source"].isin([*ANE_TABLES, CORE_ML, CORE_AI]).to_numpy(bool)])
+    rows = _with_process(calls, rows[is_among(rows["source"], *ANE_TABLES, CORE_ML, CORE_AI)])
     repeated: set[tuple[str, int]] = set()
     for finding in _find_loaded_again(calls, rows):
         repeated.add((finding.model, finding.pid))
@@ -185,7 +185,7 @@ def _make_cold(calls: Calls, model: ModelCalls, usual_ns: int, *, is_rough: bool
 # Compiling and loading --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class _Event:
     """One model's rows of one kind of event, such as loading one of its segments: when it happened."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypedDict
 
 import numpy as np
@@ -24,6 +23,7 @@ from tracekit.analysis.findings.lengths import (
     measure_extra_length,
     sum_extra_length,
 )
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import GPU_INTERVALS
 from tracekit.model.vocabulary import Basis, Engine, Phase
@@ -124,7 +124,7 @@ def find_models_in_turn(calls: Calls) -> Iterator[Finding[SharingNumbers]]:
             yield _make_finding(MODELS_SERIALIZED, Engine.ANE, calls, model, sharing, users)
 
 
-@dataclass(frozen=True)
+@frozen
 class _User:
     """A process or a model that used an engine, and when."""
 
@@ -134,7 +134,7 @@ class _User:
     is_own: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class _Sharing:
     """Calls in which an engine also worked for others, and calls of the same model without."""
 

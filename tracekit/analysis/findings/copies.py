@@ -8,7 +8,7 @@ from typing import TypedDict
 import numpy as np
 
 from tracekit.analysis.budget.parts import BudgetPart
-from tracekit.analysis.engines.codes import is_phase, sum_by_code
+from tracekit.analysis.engines.codes import is_among, is_phase, sum_by_code
 from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, CallWork, ModelCalls
 from tracekit.analysis.findings.finding import Finding, Support
@@ -66,7 +66,7 @@ def _is_whole(calls: Calls) -> BoolArray:
 
     A call whose request failed has little but copies.
     """
-    is_engine_time = calls.analysis.window_rows["source"].isin(ANE_TABLES).to_numpy(bool)
+    is_engine_time = is_among(calls.analysis.window_rows["source"], *ANE_TABLES)
     marked: BoolArray = ~is_engine_time & (calls.analysis.requests.failed == 0)
     return marked
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias
 
 import numpy as np
 
 from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.kind import Kind, Numbers
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.trace import Severity
 from tracekit.model.vocabulary import Basis
@@ -19,7 +19,7 @@ time show it. Possible: it is one of several explanations."""
 _MOST_RANGES = 64
 
 
-@dataclass(frozen=True)
+@frozen
 class WindowRanges:
     """Some windows of an analysis: their number, and the first ``(first, last)`` ranges, both inclusive."""
 
@@ -37,7 +37,7 @@ class WindowRanges:
         return cls(len(windows), tuple(zip(firsts, lasts, strict=True)))
 
 
-@dataclass(frozen=True)
+@frozen
 class Support:
     """What a finding rests on: ``count`` rows of a table, samples with a frame, or lines of the log.
 
@@ -50,7 +50,7 @@ class Support:
     count: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Finding(Generic[Numbers]):
     """One thing that happened.
 

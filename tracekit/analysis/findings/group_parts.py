@@ -17,7 +17,6 @@ import numpy as np
 from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.analysis.findings.series import FloatArray
 from tracekit.model.columns import BoolArray, IntArray
-from tracekit.statistics.distributions import t_quantile
 
 _ALPHA = 0.05
 _BLOCKS = 10
@@ -61,6 +60,8 @@ def find_different_parts(
 
 
 def _estimate_errors(is_long: BoolArray, times: FloatArray, level: float) -> FloatArray:
+    from tracekit.statistics.distributions import t_quantile
+
     residuals, weights = times.copy(), np.empty(len(times))
     for group in (is_long, ~is_long):
         residuals[group] -= times[group].mean(axis=0)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from tracekit.analysis.classification.frame_names import SYSTEM_FOLDER, normalize_binary
 from tracekit.analysis.engines.ranges import list_positions, sum_per_range
 from tracekit.analysis.findings.calls import Calls
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.tables import StackTable
 
@@ -19,7 +19,7 @@ _MAIN_THREAD = "Main Thread"
 _INTERFACE = {"AppKit", "HIToolbox", "SwiftUI", "SwiftUICore", "UIKit", "UIKitCore", "WatchKit"}
 
 
-@dataclass(frozen=True)
+@frozen
 class Between:
     """The time between a call and the next one, of one model and on one thread: one entry per pair.
 

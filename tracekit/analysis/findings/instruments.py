@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from tracekit.analysis.availability import Use
 from tracekit.analysis.findings.action import Action, Purpose
 from tracekit.analysis.findings.calls import Calls
+from tracekit.frozen import frozen
 from tracekit.model import schemas
 from tracekit.model.vocabulary import Engine
 
@@ -33,7 +33,7 @@ _REASONS: dict[Use, Reason] = {
 ENGINE_INSTRUMENTS = {Engine.ANE: "Neural Engine", Engine.GPU: "GPU"}
 
 
-@dataclass(frozen=True)
+@frozen
 class MissingInstrument:
     """An instrument with no table in the input, and the reason."""
 

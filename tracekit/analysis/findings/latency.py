@@ -7,7 +7,6 @@ loading or a failed request, and on the engine that served most of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import numpy as np
@@ -29,6 +28,7 @@ from tracekit.analysis.findings.series import (
     mark_outliers,
     measure_trend,
 )
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import THERMAL_STATE
 from tracekit.model.vocabulary import Basis
@@ -93,7 +93,7 @@ _PURE = 0.95
 """So many calls of a group share what the groups differ by."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Series:
     """Calls of one model that are alike but for their length, in order of time.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NotRequired, TypedDict
 
@@ -20,6 +19,7 @@ from tracekit.analysis.findings.frames import find_leading_frame
 from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.lengths import sum_extra_length
 from tracekit.analysis.findings.operators import list_explained
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import SERVING, Basis, Engine, Phase
 
@@ -78,7 +78,7 @@ def find_partly_on_engine(calls: Calls) -> Iterator[Finding[PartNumbers]]:
             yield finding
 
 
-@dataclass(frozen=True)
+@frozen
 class _Parts:
     """The calls of an analysis that are cut, and those that several engines served."""
 

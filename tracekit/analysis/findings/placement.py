@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypedDict
 
 import numpy as np
@@ -16,6 +15,7 @@ from tracekit.analysis.findings.coincidences import Change, list_changes
 from tracekit.analysis.findings.finding import Confidence, Finding, Support, WindowRanges
 from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.lengths import compute_typical_length, measure_extra_length, sum_extra_length
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import Basis, Engine
 
@@ -69,7 +69,7 @@ _ACCELERATORS = (Engine.ANE, Engine.GPU)
 _MOST_FUNCTIONS = 6
 
 
-@dataclass(frozen=True)
+@frozen
 class _Placement:
     """The calls of one model whose engines are known: which of them an engine served, and its stretches.
 

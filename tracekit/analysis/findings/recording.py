@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
@@ -25,6 +24,7 @@ from tracekit.analysis.findings.instruments import (
 from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.missing_symbols import without_symbols
 from tracekit.analysis.selection import select_pids
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray
 from tracekit.model.schemas import CUMULATIVE_COUNTERS, LIFE_CYCLE, MODEL_INFERENCE, TIME_SAMPLE
 from tracekit.model.vocabulary import ENGINE_CODE, Basis, Engine, Phase
@@ -184,7 +184,7 @@ def _list_other_processes(calls: Calls) -> tuple[tuple[str, int, int], ...]:
     return tuple((names[pid], pid, count) for pid, count in most)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Signposts:
     """Kinds of signpost intervals, ``subsystem/category/name``, the most frequent first, and their counts."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
@@ -11,6 +10,7 @@ import numpy as np
 from tracekit.analysis.engines.codes import sum_before, sum_by_code
 from tracekit.analysis.engines.interval_sets import IntervalSet, merge_by_group
 from tracekit.analysis.engines.ranges import list_positions, sum_per_range
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 
 
@@ -30,7 +30,7 @@ class Spans(Protocol):
         """Return the time of the intervals that others cover as well."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class CallSpans:
     """Intervals of windows, cut to them: disjoint within a window, in order of window and time."""
 
@@ -96,7 +96,7 @@ def measure_overlap(spans: list[CallSpans], count: int) -> IntArray:
     return sum_by_code(of_window[order][lasts], np.diff(edges[order])[lasts], count)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class SelectedSpans:
     """The spans of some windows: it answers as an ``IntervalSet`` does that these windows alone count.
 

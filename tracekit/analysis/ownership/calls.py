@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tracekit.analysis.engines.codes import is_among
 from tracekit.analysis.engines.ownership import RUNTIMES
 from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import Engine
@@ -20,7 +22,7 @@ UNKNOWN = -1
 """The code of a name that no table has."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Calls:
     """The calls of an analysis, without the user's ranges, as parallel arrays."""
 
@@ -48,7 +50,7 @@ class Calls:
     def of(cls, windows: pd.DataFrame, names: frozenset[str], logged: IntArray) -> Calls:
         """Return the calls among windows; a model that no row of a table names is not known."""
         starts, ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
-        is_call = ~windows["source"].isin(GIVEN_SOURCES).to_numpy(bool) & (ends > starts)
+        is_call = ~is_among(windows["source"], *GIVEN_SOURCES) & (ends > starts)
         rows = np.flatnonzero(is_call)
         code, distinct = pd.factorize(windows["model"].iloc[rows])
         known, models = pd.factorize(np.array([name if name in names else "" for name in distinct], object))
@@ -63,8 +65,8 @@ class Calls:
             models,
             copy,
             np.array(copies, object),
-            windows["source"].isin(ANE_TABLES).to_numpy(bool)[rows],
-            (~windows["source"].isin(("stacks", *ANE_TABLES))).to_numpy(bool)[rows],
+            is_among(windows["source"], *ANE_TABLES)[rows],
+            ~is_among(windows["source"], "stacks", *ANE_TABLES)[rows],
             logged[rows],
         )
 

@@ -7,18 +7,17 @@ that call as well as of another thread's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.ownership.calls import Calls
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ThreadEdges:
     """The first and the last samples of threads that are ever inside a prediction, as parallel arrays."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
 
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 
 
@@ -42,7 +42,7 @@ OWNER_CODE = {owner: code for code, owner in enumerate(OWNERS)}
 REASON_CODE = {reason: code for code, reason in enumerate(REASONS)}
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Assignment:
     """The owner of each interval, as codes in ``OWNERS`` and ``REASONS``; -1 for rows that report no work.
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Pairs:
     """Rows and calls that may be their owners, in order of the row; ``shared`` is the time in common.
 

@@ -14,7 +14,6 @@ is not listed: an interval of so many calls is contested anyway, and the number 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from heapq import heappop, heappush
 
 import numpy as np
@@ -23,13 +22,14 @@ from tracekit.analysis.engines.codes import group_positions
 from tracekit.analysis.engines.interval_sets import find_reach_by_group
 from tracekit.analysis.engines.ranges import list_positions
 from tracekit.analysis.engines.span_counts import SpanCounts
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 
 _MAX_LAYERS = 8
 _MAX_CALLS_IN_LAYER = 4
 
 
-@dataclass(frozen=True)
+@frozen
 class Listed:
     """Intervals and calls that share time: positions in the arrays of both, in order of interval and call.
 

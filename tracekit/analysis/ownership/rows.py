@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import pandas as pd
 from tracekit.analysis.engines.codes import convert_categories, is_among, is_engine
 from tracekit.analysis.engines.ownership import NAMELESS, Ownership
 from tracekit.analysis.ownership.calls import UNKNOWN, Calls
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import ENGINES, PHASE_CODE, PHASES, Engine, Phase
@@ -20,7 +20,7 @@ _NO_CALL = -2
 """The code of a name that no call has."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Rows:
     """Rows as parallel arrays, with names as codes that they have in common with calls."""
 

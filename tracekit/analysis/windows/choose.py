@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import chain, product
 from typing import Literal, TypeAlias, get_args
 
@@ -28,6 +27,7 @@ from tracekit.analysis.windows.table_windows import (
 )
 from tracekit.analysis.windows.window import Window, get_edges, whole_run
 from tracekit.errors import UsageError
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES, CORE_AI
 from tracekit.model.trace import Trace
@@ -54,7 +54,7 @@ _AUTO: tuple[tuple[str, _Finder | None], ...] = (
 """The sources of "auto", in the order in which they are tried."""
 
 
-@dataclass(frozen=True)
+@frozen
 class WindowSelection:
     """The windows of an analysis, and the diagnostics about their choice."""
 

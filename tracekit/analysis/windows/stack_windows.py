@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from heapq import heappop, heappush
 
 import numpy as np
@@ -32,6 +32,7 @@ import pandas as pd
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import group_positions, is_phase
 from tracekit.analysis.windows.window import Window, sampling_period_ns
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Basis, Phase
@@ -43,7 +44,7 @@ LONG_HOLE_NS = 250_000_000
 _NEVER = 2**62
 
 
-@dataclass(frozen=True)
+@frozen
 class _Runs:
     """Samples that belong together, as parallel arrays: by the times of the first and of the last."""
 
@@ -75,7 +76,7 @@ class _Runs:
         return (getattr(self, field.name) for field in fields(self))
 
 
-@dataclass(frozen=True)
+@frozen
 class Inferred:
     """Windows from stacks as parallel arrays: there may be several for each window of a table.
 

@@ -9,6 +9,7 @@ from fnmatch import translate
 import numpy as np
 import pandas as pd
 
+from tracekit.analysis.engines.codes import is_among
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.engines.ownership import Ownership, get_only_pid
 from tracekit.analysis.windows.stack_windows import LONG_HOLE_NS
@@ -97,7 +98,7 @@ def build_ane_windows(trace: Trace, pids: frozenset[int], ane_is_target: bool = 
     """
     frame = trace.intervals
     owners = Ownership(frame, ane_is_target, pids)
-    of_target = ~owners.other_process & frame["source"].isin(ANE_TABLES).to_numpy(bool)
+    of_target = ~owners.other_process & is_among(frame["source"], *ANE_TABLES)
     work = (frame["phase"] == Phase.EXECUTE).to_numpy(bool) & (frame["depth"] <= 0).to_numpy(bool)
     rows = frame.assign(owner=np.where(owners.model == "", frame["model"].astype("str"), owners.model))
     rows = rows[of_target & work & (frame["end_ns"] > frame["start_ns"]).to_numpy(bool)]
@@ -209,7 +210,7 @@ def _split_pattern(pattern: str) -> list[str]:
 
 
 def _describe_missing_signpost(pattern: str, trace: Trace) -> str:
-    events = trace.signposts[trace.signposts["kind"].isin(["begin", "end"]).to_numpy(bool)]
+    events = trace.signposts[is_among(trace.signposts["kind"], "begin", "end")]
     unpaired = int(_mark_matching(events, pattern).sum())
     lack = "lacks" if unpaired == 1 else "lack"
     unpaired_note = (

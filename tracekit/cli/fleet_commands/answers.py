@@ -10,7 +10,7 @@ from tracekit.cli.terminal import measure_text_width
 from tracekit.errors import UsageError
 
 if TYPE_CHECKING:
-    from tracekit.fleet.answer import DatasetAnswer
+    from tracekit.fleet.dataset_answer import DatasetAnswer
 
 FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".html": "html", ".txt": "text"}
 

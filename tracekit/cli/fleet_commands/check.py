@@ -66,8 +66,8 @@ def check_command(
     output_format = guess_format(format_, output, _FORMATS)
 
     from tracekit.checks.results import choose_exit_code
-    from tracekit.fleet.history.gate import accept_changes, check_fleet, parse_gate
-    from tracekit.fleet.library import open_results
+    from tracekit.fleet.history.change_gate import accept_changes, check_fleet, parse_gate
+    from tracekit.fleet.library_dataset import open_results
     from tracekit.report.fleet.gate import to_json, to_text
 
     requirements = [parse_gate(text) for text in require or (_DEFAULT,)]

@@ -35,7 +35,7 @@ def notebook_command(
     check_output(output, force)
     values = parse_settings(settings)
 
-    from tracekit.fleet.library import open_results
+    from tracekit.fleet.library_dataset import open_results
     from tracekit.fleet.questions.registry import ask, find_question
     from tracekit.report.fleet.notebook import to_notebook
 

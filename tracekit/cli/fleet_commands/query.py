@@ -64,9 +64,9 @@ def query_command(
         check_raw(output_format, output)
     check_binary(output_format, output)
 
-    from tracekit.fleet.answer import describe_query_result
-    from tracekit.fleet.library import open_results
-    from tracekit.fleet.query import QueryLimits, run_query
+    from tracekit.fleet.dataset_answer import describe_query_result
+    from tracekit.fleet.dataset_query import QueryLimits, run_query
+    from tracekit.fleet.library_dataset import open_results
 
     rows = run_query(open_results(results), sql, QueryLimits(seconds=timeout_seconds))
     write_answer(describe_query_result(sql, rows), output_format, output, force, raw)

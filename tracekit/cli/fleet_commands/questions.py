@@ -63,7 +63,7 @@ def questions_command(
         check_raw(output_format, output)
     check_binary(output_format, output)
 
-    from tracekit.fleet.library import open_results
+    from tracekit.fleet.library_dataset import open_results
 
     dataset = open_results(results)
     if name is not None:

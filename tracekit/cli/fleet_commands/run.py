@@ -16,8 +16,8 @@ from tracekit.model.vocabulary import COMPUTE_UNITS
 from tracekit.text import plural, printable
 
 if TYPE_CHECKING:
+    from tracekit.fleet.fleet_run import Pool, RunSummary
     from tracekit.fleet.labels import LabelSources
-    from tracekit.fleet.run import Pool, RunSummary
     from tracekit.fleet.task import AnalysisChoice, FleetTask
     from tracekit.parsers.limits import Limits
 
@@ -115,7 +115,7 @@ def run_command(
       tracekit fleet run traces/ -o results/ --scheduler tcp://127.0.0.1:8786
     """
     from tracekit.fleet.dataset import create_dataset
-    from tracekit.fleet.run import RunSummary, run_fleet
+    from tracekit.fleet.fleet_run import RunSummary, run_fleet
 
     if not scheduler and options["resources"]:
         raise UsageError("--resource is for a cluster: name its --scheduler.")
@@ -184,8 +184,8 @@ def _make_choice(limits: Limits, options: dict[str, Any]) -> AnalysisChoice:
 def _plan_tasks(
     inputs: tuple[str, ...], sources: LabelSources, choice: AnalysisChoice
 ) -> tuple[list[FleetTask], list[str]]:
-    from tracekit.fleet.inputs import find_recordings
     from tracekit.fleet.labels import collect_labels
+    from tracekit.fleet.recording_inputs import find_recordings
     from tracekit.fleet.task import FleetTask
 
     recordings = find_recordings(inputs)

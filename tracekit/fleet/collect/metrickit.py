@@ -13,7 +13,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,8 +22,9 @@ import pyarrow as pa
 from tracekit import __version__
 from tracekit.analysis.chips import identify_chip
 from tracekit.errors import InputError
-from tracekit.fleet.rows import Tables, make_recording_id
+from tracekit.fleet.dataset_rows import Tables, make_recording_id
 from tracekit.fleet.schema import ANALYZED, METRICKIT, build_arrow_schema
+from tracekit.frozen import frozen
 from tracekit.text import printable
 
 _MAX_BYTES = 50_000_000
@@ -34,7 +34,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MARKS = ("signpostMetrics", "metaData")
 
 
-@dataclass(frozen=True)
+@frozen
 class MetricKitReport:
     """A report: its file, the digest of its content, and the parsed document."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +18,14 @@ from tracekit.comparison.bootstrap import count_required_values, estimate
 from tracekit.errors import UsageError
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.schema import NO, YES
+from tracekit.frozen import frozen
 from tracekit.text import plural
 
 _PLACE = ["app", "device", "device_model"]
 _EXTREMES = {"max": np.max, "min": np.min}
 
 
-@dataclass(frozen=True)
+@frozen
 class DeviceResult:
     """The outcome of a requirement on one device."""
 

@@ -10,11 +10,12 @@ Many series move on together, a build at a time; docs/statistics.md has the meth
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from tracekit.frozen import frozen
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -37,7 +38,7 @@ _WINSORISED_AT = 3.0
 _MAD_OF_NORMAL = 1.4826
 
 
-@dataclass(frozen=True)
+@frozen
 class ChangeEvidence:
     """The evidence at one build, a value per series: NaN where a series has no value or no level yet.
 

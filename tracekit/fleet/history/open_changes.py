@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from tracekit.fleet.history.accepted import Accepted
-from tracekit.fleet.history.changes import MIN_LENGTH_CHANGE, MIN_SHARE_CHANGE, Changes, SeriesChange
-from tracekit.fleet.history.series import UNKNOWN_SHARE, History
+from tracekit.fleet.history.build_series import UNKNOWN_SHARE, History
+from tracekit.fleet.history.series_changes import MIN_LENGTH_CHANGE, MIN_SHARE_CHANGE, Changes, SeriesChange
+from tracekit.frozen import frozen
 
 _BETTER_WHEN_HIGH = "ANE used share"
 
 
-@dataclass(frozen=True)
+@frozen
 class OpenChange:
     """The latest open change of a series, and whether it is for the worse."""
 

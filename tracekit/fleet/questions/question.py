@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from tracekit.fleet.answer import AnswerColumn
-from tracekit.fleet.query import Parameter
+from tracekit.fleet.dataset_answer import AnswerColumn
+from tracekit.fleet.dataset_query import Parameter
+from tracekit.frozen import frozen
 
 MODEL = "coalesce(nullif(model, ''), label, '')"
 """The name of a row's model: calls that name none have the label of what showed them."""
@@ -29,7 +29,7 @@ _COMMON = {
 _MODEL_PARAMETER = {"model": ("", "Only this model.")}
 
 
-@dataclass(frozen=True)
+@frozen
 class Question:
     """A named question. Values of parameters are bound by DuckDB, and never become SQL."""
 

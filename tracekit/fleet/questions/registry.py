@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
 import pyarrow as pa
 
 from tracekit.errors import NotMeasurableError, UsageError
-from tracekit.fleet.answer import DatasetAnswer
 from tracekit.fleet.dataset import Dataset
-from tracekit.fleet.history.builds import order_builds
-from tracekit.fleet.query import Parameter, connect_tables, select
+from tracekit.fleet.dataset_answer import DatasetAnswer
+from tracekit.fleet.dataset_query import Parameter, connect_tables, select
+from tracekit.fleet.history.build_order import order_builds
 from tracekit.fleet.questions import costs, engines, lengths, quality
 from tracekit.fleet.questions.question import Question
 from tracekit.fleet.schema import ENGINES, METRICKIT, TABLES
+from tracekit.frozen import frozen
 from tracekit.text import printable
 
 QUESTIONS: Mapping[str, Question] = {
@@ -32,7 +32,7 @@ _FIRST_RECORDED = f"""
         AND coalesce(kind, '') <> '{METRICKIT}' GROUP BY ALL"""
 
 
-@dataclass(frozen=True)
+@frozen
 class Offer:
     """A question, and the columns (``table.column``) that it needs and that hold no value in a dataset."""
 

@@ -13,12 +13,12 @@ one value, and damaged ones, for which it raises ``DamagedFileError``. Both ways
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from tracekit.frozen import frozen
 from tracekit.parsers.bundle.bundle_files import DamagedFileError
 from tracekit.parsers.bundle.keyed_archive import WRAPPERS, Key, KeyedArchive, ValueBudget
 from tracekit.parsers.bundle.plist import ARRAYS, DICTIONARIES, PlistError
@@ -33,7 +33,7 @@ _NO_SHAPE = frozenset({*WRAPPERS, "$0"})
 """Objects with one of these fields wrap one value, or may have positional keys."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Shape:
     """Objects with the same keys: their positions among all, and a column of references for each key."""
 

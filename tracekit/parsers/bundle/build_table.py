@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.tables import Column, CoreType, StackTable, Table
 from tracekit.parsers.bundle.decode import ColumnDecoder, DecodedColumn, make_integers
@@ -23,7 +23,7 @@ from tracekit.parsers.combine import find_rows, make_unused_mnemonic
 _STACK_ENCODINGS = (Encoding.BACKTRACE, Encoding.TAGGED, Encoding.KPERF)
 
 
-@dataclass(frozen=True)
+@frozen
 class RunContext:
     """The parts that the tables of one run share.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property, partial
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from tracekit.frozen import frozen
 from tracekit.model.tables import NOT_COUNTED, Table, TableInfo
 from tracekit.model.trace import RunInfo, TraceInfo
 from tracekit.parsers.bundle import run_info
@@ -34,7 +35,7 @@ _Text = TypeVar("_Text", bound=str)
 _NO_NAMES = "processes and threads have no names"
 
 
-@dataclass(frozen=True)
+@frozen
 class _RunTable:
     """One table of the run: its entry in the list, and its store, which is opened on first use."""
 

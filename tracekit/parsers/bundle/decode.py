@@ -11,12 +11,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.tables import ColumnKind
 from tracekit.parsers.bundle.bundle_files import DamagedFileError
@@ -149,7 +149,7 @@ class CellDecoder:
         return value
 
 
-@dataclass(frozen=True)
+@frozen
 class DecodedColumn:
     """A decoded column; ``tag`` replaces the declared type where the cells carry their own (``any``)."""
 

@@ -19,12 +19,12 @@ from __future__ import annotations
 import struct
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.parsers.bundle.bundle_files import DamagedFileError
 from tracekit.parsers.bundle.interned import Words
@@ -68,7 +68,7 @@ def find_architecture(cpu: int, subtype: int) -> str:
     return _ARCHITECTURES.get((cpu, subtype & _SUBTYPE_BITS), "")
 
 
-@dataclass(frozen=True)
+@frozen
 class LoadedImage:
     """One binary in one process: ``segments`` are (name, address, size in bytes) as mapped into memory."""
 

@@ -18,12 +18,13 @@ import plistlib
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 from xml.parsers.expat import ExpatError
 
 import numpy as np
 import numpy.typing as npt
+
+from tracekit.frozen import frozen
 
 _MAGIC = b"bplist0"
 _UNPRINTABLE = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -59,7 +60,7 @@ class PlistError(ValueError):
     """Not a binary property list, or a damaged one."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Uid:
     """A reference of the keyed archiver: the number of an object in ``$objects``."""
 

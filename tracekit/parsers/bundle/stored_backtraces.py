@@ -15,11 +15,11 @@ certain, see the functions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.tables import StackTable
 from tracekit.parsers.bundle.bundle_files import DamagedFileError
@@ -35,7 +35,7 @@ _MAX_FRAMES = 64_000_000
 could expand to many more."""
 
 
-@dataclass(frozen=True)
+@frozen
 class BacktraceColumn:
     """The distinct numbers of one column's backtraces, and the encoding of the column."""
 
@@ -43,7 +43,7 @@ class BacktraceColumn:
     refs: IntArray
 
 
-@dataclass(frozen=True)
+@frozen
 class _FlatStacks:
     """Frames of several stacks: ``counts`` per stack, and the rows of their frames, stack after stack."""
 

@@ -26,7 +26,6 @@ own and undocumented, and may change with any Xcode.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, TypeAlias, TypeGuard, TypeVar
 
@@ -34,6 +33,7 @@ import numpy as np
 import numpy.typing as npt
 from lxml import etree
 
+from tracekit.frozen import frozen
 from tracekit.parsers.bundle.bundle_files import (
     ROWS_RATIO,
     ROWS_SLACK_BYTES,
@@ -70,7 +70,7 @@ _MASK_50 = np.uint64((1 << 50) - 1)
 _MASK_22 = np.uint64((1 << 22) - 1)
 
 
-@dataclass(frozen=True)
+@frozen
 class SchemaColumn:
     """A column of ``schema.xml``; ``topology_field`` is "" for a column with a separate field."""
 
@@ -80,7 +80,7 @@ class SchemaColumn:
     topology_field: str
 
 
-@dataclass(frozen=True)
+@frozen
 class RawColumn:
     """A column as it is stored; ``missing`` marks the values that mean null."""
 
@@ -88,7 +88,7 @@ class RawColumn:
     missing: npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@frozen
 class _Field:
     name: str
     type: int

@@ -20,11 +20,11 @@ demangling. Source: archives of Xcode 16 and 26 compared with exports of the sam
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.parsers.bundle.bundle_files import BundleFiles, DamagedFileError, read_file
 from tracekit.parsers.bundle.demangle import Demangler
@@ -56,7 +56,7 @@ def get_archive_name(uuid: str) -> str:
     return f"symbols/stores/{uuid}.symbolsarchive"
 
 
-@dataclass(frozen=True)
+@frozen
 class FunctionsAt:
     """The function at each of several addresses."""
 

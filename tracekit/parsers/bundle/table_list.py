@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from tracekit.frozen import frozen
 from tracekit.parsers.bundle.archive_columns import ArchiveColumns, Numbers
 from tracekit.parsers.bundle.bundle_files import BundleFiles, DamagedFileError, read_file
 from tracekit.parsers.bundle.keyed_archive import Archived, KeyedArchive, ValueBudget
@@ -28,7 +29,7 @@ _MAX_ATTRIBUTE_VALUES = 500_000
 _QUOTED = frozenset({"codes", "dynamic-tracing-enabled-subsystems", "pmc-events", "pmi-event", "subsystem"})
 
 
-@dataclass(frozen=True)
+@frozen
 class TableSpec:
     """A table's schema and attributes; "" and {} where they are unknown."""
 

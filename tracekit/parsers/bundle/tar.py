@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import tarfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO
 
 from tracekit.errors import InputError
+from tracekit.frozen import frozen
 from tracekit.parsers.bundle.unpacking import open_unpacked
 from tracekit.parsers.limits import LimitError, Limits, require_at_most
 from tracekit.text import format_size
@@ -29,7 +29,7 @@ _LONG_TEXTS = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
 _MAX_DIGITS = 18
 
 
-@dataclass(frozen=True)
+@frozen
 class TarMember:
     """A file in a tar, or a link or special file, which has no content."""
 

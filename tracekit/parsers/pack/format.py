@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from tracekit.errors import TracekitError
+from tracekit.frozen import frozen
 
 MANIFEST = "tracekit-pack.json"
 """The first member; its name identifies a pack."""
@@ -49,7 +49,7 @@ class DamagedPackError(ValueError):
         super().__init__(self.problem)
 
 
-@dataclass(frozen=True)
+@frozen
 class DeclaredSize:
     """The unpacked bytes of everything that a manifest refers to, counted once per reference."""
 

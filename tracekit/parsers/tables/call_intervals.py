@@ -6,12 +6,13 @@ Only Core ML's ``CPU`` rows measure an engine at work.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import CORE_AI, CORE_ML, MODEL_INFERENCE, MODEL_LOADING, MODEL_REQUEST
 from tracekit.model.tables import Table
@@ -38,7 +39,7 @@ _LOAD: Kind = (Engine.RUNTIME, Phase.LOAD)
 _MAX_NUMBER_DIGITS = 4
 
 
-@dataclass(frozen=True)
+@frozen
 class _CallTable:
     """A table whose rows are calls: their kind, and the columns to read.
 
@@ -177,7 +178,7 @@ def _number_words(texts: TextColumn) -> Callable[[str], int]:
     return numbers.__getitem__
 
 
-@dataclass(frozen=True)
+@frozen
 class Nesting:
     """Rows that nest: their spans, their levels (-1 unknown), and the numbers of their owners.
 

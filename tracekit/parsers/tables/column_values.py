@@ -9,7 +9,6 @@ additional evidence, and a part of them is better than nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.errors import InputError
+from tracekit.frozen import frozen
 from tracekit.model.columns import Columns, IntArray
 from tracekit.model.composite_cells import format_parts
 from tracekit.model.tables import Column, Table
@@ -33,7 +33,7 @@ _MAX_STRICT = 2**62
 _DAMAGED = "The recording, or its export, is damaged: export or record it again."
 
 
-@dataclass(frozen=True)
+@frozen
 class TextColumn:
     """A column of text: row ``i`` is ``words[codes[i]]``; "" for null. Words may repeat or be unused."""
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tracekit.frozen import frozen
 from tracekit.model.columns import ENGINE_LOG, BoolArray, IntArray, make_categorical, take_texts
 from tracekit.model.composite_cells import PRIVATE
 from tracekit.model.schemas import OS_LOG, SIGNPOST_EVENTS
@@ -41,7 +42,7 @@ _REPEATS_NS = 5_000_000
 _REQUEST, _FAILURE = LOG_KINDS.index(LogKind.REQUEST), LOG_KINDS.index(LogKind.FAILURE)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Lines:
     """Rows of one source: times, process, thread, subsystem, and the form of each message."""
 

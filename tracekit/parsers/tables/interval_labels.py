@@ -22,10 +22,10 @@ Facts and where they are from:
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from tracekit.frozen import frozen
 from tracekit.model.vocabulary import Engine, Phase
 
 Kind = tuple[Engine, Phase | None]
@@ -86,7 +86,7 @@ _CORE_AI: dict[str, Kind] = {
 _CORE_AI_EVENT = re.compile(r"(?:(Compile|Specialize)|(Load|Setup|Context\.alloc))(?![A-Za-z])")
 
 
-@dataclass(frozen=True)
+@frozen
 class AneLabel:
     """The content of a Neural Engine label.
 

@@ -30,6 +30,8 @@ def with_logged_process(intervals: pd.DataFrame, log: pd.DataFrame) -> tuple[pd.
     fewer than half of the lines match an interval: then the tables describe different requests. Issue:
     ``ane-process-logged``.
     """
+    if not len(intervals) or not len(log):
+        return intervals, ()
     # Lines of a text that was laid over the recording have another clock: they are too inexact for a match.
     is_recorded = log["source"].isin([OS_LOG, SIGNPOST_EVENTS]).to_numpy(bool)
     is_request = (log["kind"] == LogKind.REQUEST).to_numpy(bool) & (log["pid"] >= 0).to_numpy(bool)

@@ -6,12 +6,12 @@ A table that cannot be read becomes an issue: the samples are useful without it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from tracekit.errors import TracekitError
+from tracekit.frozen import frozen
 from tracekit.model.columns import SIGNPOSTS, THREADS, IntArray
 from tracekit.model.schemas import LIFE_CYCLE, OS_LOG, SIGNPOST_TABLES, THREAD_METRICS, THREAD_STATE
 from tracekit.model.tables import Table, TableInfo
@@ -39,7 +39,7 @@ _MAX_SHARE_OUTSIDE = 0.9
 _MIN_COMPARED_ROWS = 3
 
 
-@dataclass(frozen=True)
+@frozen
 class NonSampleRows:
     """The rows of one run in the model's columns, sorted by time.
 

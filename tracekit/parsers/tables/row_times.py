@@ -6,11 +6,12 @@ before its start. Such rows are kept where they are still meaningful, and always
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import METAL_COMPLETIONS, METAL_SUBMISSIONS
 from tracekit.model.tables import Column, Table
@@ -26,7 +27,7 @@ _MOMENTS = (METAL_COMPLETIONS, METAL_SUBMISSIONS)
 _TIME_TYPES = ("start-time", "event-time", "sample-time")
 
 
-@dataclass(frozen=True)
+@frozen
 class RowTimes:
     """``table`` without the rows that have no start; ``timed`` is False where the table has no ends."""
 

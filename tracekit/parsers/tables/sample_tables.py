@@ -19,7 +19,7 @@ adding them up would count the same time twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations
 
 import numpy as np
@@ -27,6 +27,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.errors import InputError, TracekitError
+from tracekit.frozen import frozen
 from tracekit.model.columns import SAMPLES, THREADS, IntArray
 from tracekit.model.schemas import CUMULATIVE_COUNTERS, SAMPLE_TABLES, STACK_COUNTS, TIME_PROFILE, TIME_SAMPLE
 from tracekit.model.tables import CoreType, StackTable, Table, TableInfo
@@ -47,7 +48,7 @@ _RAW_SCHEMAS = (TIME_SAMPLE, CUMULATIVE_COUNTERS)
 _DEFAULT_PERIOD_US = 1000  # Time Profiler's sampling interval unless the table says otherwise
 
 
-@dataclass(frozen=True)
+@frozen
 class LoadedSamples:
     """The samples of one run in the model's columns, row-aligned ``counters`` included."""
 

@@ -15,6 +15,8 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
+from tracekit.frozen import frozen
+
 _MAX_CHARACTERS = 10_000
 _IMAGE = re.compile(
     r" *\*?0x(?P<start>[0-9a-f]{1,16}) - +(?:0x(?P<end>[0-9a-f]{1,16})|\?\?\?)  ?\+?(?P<label>[^<\s][^<]*)"
@@ -23,7 +25,7 @@ _IMAGE = re.compile(
 _TEXT_SEGMENTS = ("", "__TEXT")
 
 
-@dataclass(frozen=True)
+@frozen
 class ListedImage:
     """One binary. ``load_address`` is 0 where the list has the address of another segment."""
 

@@ -16,11 +16,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
+
+from tracekit.frozen import frozen
 
 _STAMP = (
     r"(?P<second>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:[.,](?P<fraction>\d{1,9}))?\d*"
@@ -59,7 +61,7 @@ _SECOND_NS = 10**9
 _KERNEL = "kernel"
 
 
-@dataclass(frozen=True)
+@frozen
 class LogEntry:
     """One entry. ``time_ns`` counts from 1970, or from the system's start (``is_uptime``); None is unknown.
 

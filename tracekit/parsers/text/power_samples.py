@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import numpy as np
 import pandas as pd
 
+from tracekit.frozen import frozen
 from tracekit.model.columns import PROCESSES, THREADS, make_categorical
 from tracekit.model.power_rails import COMBINED, RAILS, SUMMED
 from tracekit.model.schemas import POWER_RAILS
@@ -39,7 +40,7 @@ _SECOND_NS = 10**9
 _LAST_NS = 2**62
 
 
-@dataclass(frozen=True)
+@frozen
 class PowerSample:
     """One sample: its end as nanoseconds since 1970 (None: not stated), its length (0: not stated)."""
 
@@ -48,7 +49,7 @@ class PowerSample:
     milliwatts: Mapping[str, float]
 
 
-@dataclass(frozen=True)
+@frozen
 class PowerOrigin:
     """The tool and the machine that a text names; "" is unknown. ``utc_offset_s`` is of its wall clock."""
 

@@ -8,11 +8,11 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
 from tracekit.errors import InputError
+from tracekit.frozen import frozen
 from tracekit.parsers.limits import LimitError, Limits
 from tracekit.parsers.source import Progress
 
@@ -29,7 +29,7 @@ _BYTE_ORDER_MARKS = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class TextPlace:
     """Where a text is: a path ("-" is standard input), and with ``member`` a file of the zip there."""
 
@@ -74,7 +74,7 @@ class TextPlace:
             return limits.unpacked_bytes(stored.seek(0, 2))
 
 
-@dataclass(frozen=True)
+@frozen
 class TextFile:
     """A text of a recognised kind, with its encoding and the limits on it."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
+from tracekit.frozen import frozen
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo, TraceInfo
 from tracekit.parsers.in_memory import InMemorySource, TableKey
@@ -14,7 +15,7 @@ from tracekit.parsers.text.stack_counts import StackCounts
 from tracekit.parsers.text.text_file import TextFile
 
 
-@dataclass(frozen=True)
+@frozen
 class TextRecording:
     """The facts, tables and issues of one report; several reports in one file are several runs.
 
@@ -26,7 +27,7 @@ class TextRecording:
     issues: tuple[Issue, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class TextKind:
     """One kind of text: the name in ``TraceInfo.kind``, how it is recognised, and its reader.
 

@@ -6,15 +6,15 @@ import lzma
 import zipfile
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import BinaryIO, Self, TypeAlias
 
 from tracekit.errors import InputError
+from tracekit.frozen import frozen
 
 _DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, RuntimeError)
 
 
-@dataclass(frozen=True)
+@frozen
 class PackedExport:
     """A file of exports in an archive."""
 

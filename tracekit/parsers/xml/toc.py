@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 
 from lxml import etree
 
+from tracekit.frozen import frozen
 from tracekit.model.tables import TableInfo
 from tracekit.model.trace import RunInfo, TraceInfo
 
@@ -14,7 +15,7 @@ from tracekit.model.trace import RunInfo, TraceInfo
 _NOT_QUALIFYING = frozenset({"schema", "documentation"})
 
 
-@dataclass(frozen=True)
+@frozen
 class TableOfContents:
     """A table of contents; the recording has no name yet."""
 

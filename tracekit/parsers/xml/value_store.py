@@ -11,13 +11,13 @@ that other tools have re-serialised or stripped of ids get slots in document ord
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 
 SENTINEL = 0
@@ -49,7 +49,7 @@ class DamagedCellError(ValueError):
         self.slot = slot
 
 
-@dataclass(frozen=True)
+@frozen
 class FmtColumns:
     """The ``fmt`` of every element where it was kept, in slot order; ``fmt`` is a row of ``strings``."""
 
@@ -57,7 +57,7 @@ class FmtColumns:
     fmt: Rows
 
 
-@dataclass(frozen=True)
+@frozen
 class FrameColumns:
     """The attributes of every ``<frame>``, in slot order. ``name`` and so on are rows of ``strings``."""
 
@@ -70,7 +70,7 @@ class FrameColumns:
     binary: Rows  # slot, 0 = none
 
 
-@dataclass(frozen=True)
+@frozen
 class BinaryColumns:
     """The attributes of every ``<binary>``, in slot order, as rows of ``strings``."""
 
@@ -82,7 +82,7 @@ class BinaryColumns:
     load_address: npt.NDArray[np.uint64]
 
 
-@dataclass(frozen=True)
+@frozen
 class ValueStore:
     """Every value of one document. Arrays are indexed by slot; slot 0 is the sentinel.
 
@@ -180,7 +180,7 @@ STACK_FMT_TAGS = frozenset({"backtrace", "tagged-backtrace"})
 """The same, unless the first child is a frame or a backtrace: ``fmt`` names the leaf of mere addresses."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ColumnDefinition:
     """One ``<col>`` of a ``<schema>``."""
 
@@ -189,7 +189,7 @@ class ColumnDefinition:
     engineering_type: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Schema:
     """A ``<schema>`` element."""
 
@@ -197,7 +197,7 @@ class Schema:
     columns: tuple[ColumnDefinition, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class TableNode:
     """One ``<node>`` of a query result: a table's rows as a matrix of slots, one line per row."""
 
@@ -207,7 +207,7 @@ class TableNode:
     cells: npt.NDArray[np.int32]
 
 
-@dataclass(frozen=True)
+@frozen
 class QueryResult:
     """One ``<trace-query-result>`` document."""
 

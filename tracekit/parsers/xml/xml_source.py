@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from tracekit.errors import InputError
+from tracekit.frozen import frozen
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo, TraceInfo
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
@@ -65,7 +66,7 @@ def _build_index(parsed: Parsed) -> DocumentIndex:
     return DocumentIndex([IndexedTable(n.schema.name, n.run, n.index, len(n.cells)) for n in nodes])
 
 
-@dataclass(frozen=True)
+@frozen
 class _TableEntry:
     """One node of one document of one file."""
 

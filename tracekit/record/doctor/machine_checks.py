@@ -7,9 +7,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from tracekit.frozen import frozen
 from tracekit.record.doctor.outcome import Check
 from tracekit.record.leftover import find_all_leftovers
 from tracekit.xctrace.tool import run_command
@@ -44,7 +44,7 @@ def _is_sandboxed() -> bool | None:
     return {0: False, 1: True}.get(result)
 
 
-@dataclass(frozen=True)
+@frozen
 class MachineProbe:
     """Properties of the machine that need no command; tests replace them."""
 

@@ -6,8 +6,9 @@ The three modules of checks import it, and ``doctor`` imports them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from tracekit.frozen import frozen
 
 CheckState: TypeAlias = Literal["ok", "warning", "problem", "skipped"]
 """A problem prevents recording; a skipped check could not be made, which is never ok."""
@@ -15,7 +16,7 @@ CheckState: TypeAlias = Literal["ok", "warning", "problem", "skipped"]
 SELECT_XCODE = "Install Xcode and select it:\nsudo xcode-select --switch /Applications/Xcode.app"
 
 
-@dataclass(frozen=True)
+@frozen
 class Check:
     """The name of the check, its state, the finding, and the advice.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from tracekit.errors import XctraceError
+from tracekit.frozen import frozen
 from tracekit.record.doctor.outcome import SELECT_XCODE, Check, CheckState, skip
 from tracekit.record.expected_evidence import predict_evidence
 from tracekit.record.plan import PRESETS, InstrumentCatalog, make_plan
@@ -52,7 +52,7 @@ _INSTRUMENTS: dict[tuple[str, ...], str] = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class _KnownIssue:
     """A problem of the builds from the first family to the last."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from tracekit.analysis.windows.window import (
     numbered_windows,
 )
 from tracekit.columns.call_rows import CallRows
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.issue_codes import BUSY, CALLS, LENGTHS, VERDICTS, Reach
 from tracekit.model.schemas import ANE_TABLES
@@ -50,7 +51,7 @@ _NO_CALLS = "No calls: this recording shows no separate calls of a model."
 _COLD = "the first of its model or entry point, which may be cold"
 
 
-@dataclass(frozen=True)
+@frozen
 class _Calls:
     """The calls of a table, each with its verdict, the letter of its reason, and its engines' numbers."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tracekit.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Extent:
     """The part of an analysis that a document has.
 

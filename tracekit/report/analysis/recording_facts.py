@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tracekit.analysis.engines.codes import is_among
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.selection import Selection
 from tracekit.analysis.whole_threads import WholeThreads
@@ -68,7 +69,7 @@ def _core_fact(trace: Trace) -> str:
 
 def _heat_fact(trace: Trace) -> str:
     """Return ``thermal state nominal, fair from 3.200 s``."""
-    rows = trace.tracks[(trace.tracks["name"] == "Thermal state") & trace.tracks["value"].notna()]
+    rows = trace.tracks[is_among(trace.tracks["name"], "Thermal state")].dropna(subset="value")
     rows = rows[(rows["value"] != rows["value"].shift()).to_numpy(bool)]
     parts: list[str] = []
     for row in rows.head(_MOST_EVENTS).to_dict("records"):
@@ -80,7 +81,7 @@ def _heat_fact(trace: Trace) -> str:
 def _accelerator_fact(trace: Trace) -> str:
     """Return ``Neural Accelerators: utilization 76 % on average, 98 % at most (whole device)``."""
     parts = []
-    for name, rows in trace.tracks.groupby("name", observed=True, sort=True):
+    for name, rows in trace.tracks.groupby("name", observed=True, sort=True) if len(trace.tracks) else ():
         values = rows["value"].dropna()
         if str(name).startswith(_ACCELERATORS) and len(values):
             what = str(name).removeprefix(_ACCELERATORS)

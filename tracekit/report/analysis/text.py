@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tracekit.analysis.result import Analysis
+from tracekit.frozen import frozen
 from tracekit.report import wording
 from tracekit.report.analysis.document import build_document
 from tracekit.report.analysis.extent import SHORT_TEXT, VERBOSE_TEXT, Extent
 from tracekit.report.document.text_printer import Page, print_text
 
 
-@dataclass(frozen=True)
+@frozen
 class TextLayout:
     """The shape of the text: lines of ``width``; all sections and columns if it is verbose.
 

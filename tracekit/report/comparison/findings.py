@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tracekit.comparison.result import Comparison, FindingChange, FindingSide, FindingTrend
+from tracekit.frozen import frozen
 from tracekit.model.trace import Severity
 from tracekit.report.comparison.decision import is_better, is_grave, is_one_sided
 from tracekit.report.wording.findings import NextStep, finding_text
@@ -33,7 +32,7 @@ _MOST_IN_SENTENCE = 2
 _MOST_LISTED = 20
 
 
-@dataclass(frozen=True)
+@frozen
 class FindingChangeText:
     """One change in words; ``counts`` gives its kind and the runs of each side that have it."""
 

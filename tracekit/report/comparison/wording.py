@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from tracekit.checks.changes import describe_coverage, estimate_runs_needed
 from tracekit.checks.results import ChangeResult
@@ -21,6 +20,7 @@ from tracekit.comparison.result import (
     Side,
     Value,
 )
+from tracekit.frozen import frozen
 from tracekit.text import plural
 
 _SHORT = {
@@ -110,7 +110,7 @@ def _is_partial(row: Difference) -> bool:
     return row.base.is_partial or row.new.is_partial
 
 
-@dataclass(frozen=True)
+@frozen
 class Missing:
     """Metrics that are not measurable, or cover some windows only, for the same reason."""
 

@@ -7,9 +7,10 @@ every kind.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
+from tracekit.frozen import frozen
 from tracekit.model.trace import Severity
 from tracekit.report.wording.findings import NextStep
 
@@ -18,7 +19,7 @@ ColumnKind: TypeAlias = Literal["text", "number", "engine"]
 DECIDES = "← decides"
 
 
-@dataclass(frozen=True)
+@frozen
 class Headline:
     """The result in a sentence or two; a ``sign`` and a ``word`` before it where it has an outcome."""
 
@@ -28,14 +29,14 @@ class Headline:
     outcome: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Paragraph:
     """A text of one or more sentences."""
 
     text: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Marks:
     """The marks of one column: the numbers of the notes by row, those of its head under None."""
 
@@ -57,7 +58,7 @@ class Marks:
         return f" {''.join(f'[{number}]' for number in numbers)}" if numbers else ""
 
 
-@dataclass(frozen=True)
+@frozen
 class BarPart:
     """A part of a bar: its name, its share of the whole, and the engine whose colour it has, or ""."""
 
@@ -66,7 +67,7 @@ class BarPart:
     engine: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Column:
     """A column of a table: its texts, and the marks of its head and its rows.
 
@@ -101,7 +102,7 @@ class Column:
         return [(text, self.marks.of(row)) for row, text in enumerate(self.texts)]
 
 
-@dataclass(frozen=True)
+@frozen
 class Table:
     """Columns; ``narrow`` has the same rows in fewer columns, for narrow lines of text, below its caption.
 
@@ -145,7 +146,7 @@ class Table:
         return list(zip(*(column.cells for column in self.columns), strict=True))
 
 
-@dataclass(frozen=True)
+@frozen
 class Item:
     """An entry of a list: a note with the mark that it explains, a limit with its severity, or a line."""
 
@@ -154,7 +155,7 @@ class Item:
     severity: Severity = "info"
 
 
-@dataclass(frozen=True)
+@frozen
 class Items:
     """A list; that of ``limits`` says how far numbers can be trusted."""
 
@@ -162,7 +163,7 @@ class Items:
     is_of_limits: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Fact:
     """A name with its value."""
 
@@ -171,21 +172,21 @@ class Fact:
     mark: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Facts:
     """Names with their values."""
 
     facts: tuple[Fact, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Command:
     """A command to paste: it stays on one line."""
 
     text: str
 
 
-@dataclass(frozen=True)
+@frozen
 class FindingEntry:
     """A finding in words; ``number`` is its position in the analysis, by which a page's script finds it."""
 
@@ -202,7 +203,7 @@ class FindingEntry:
     """What became of it between two recordings: appeared, vanished, …"""
 
 
-@dataclass(frozen=True)
+@frozen
 class Findings:
     """Findings, what costs most first; those after the first few are folded where a format can fold."""
 
@@ -210,7 +211,7 @@ class Findings:
     left_out: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Outcome:
     """A requirement with its outcome and the numbers for it."""
 
@@ -224,14 +225,14 @@ class Outcome:
         return "FAILED" if self.outcome == "failed" else self.outcome
 
 
-@dataclass(frozen=True)
+@frozen
 class Outcomes:
     """Requirements with their outcomes."""
 
     outcomes: tuple[Outcome, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Stack:
     """Frames (symbol, binary), leaf first, with the position of the one that decided the engine."""
 
@@ -252,14 +253,14 @@ class Stack:
         return Stack(self.engine, self.text, frames, deciding, self.above + start, below)
 
 
-@dataclass(frozen=True)
+@frozen
 class Stacks:
     """Stacks, each folded where a format can fold."""
 
     stacks: tuple[Stack, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class StripKind:
     """A kind of parts: its name in the legend, its sign in characters, and the engine of its colour.
 
@@ -273,7 +274,7 @@ class StripKind:
     is_gap: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class StripPart:
     """A part of a line, from ``start`` to ``end`` (exclusive) of its width, which is 1.
 
@@ -291,7 +292,7 @@ class StripPart:
     range_ns: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class StripLine:
     """A named line of parts, in order; what no part covers is empty. ``ends`` are written at its ends."""
 
@@ -300,7 +301,7 @@ class StripLine:
     ends: tuple[str, str] = ("", "")
 
 
-@dataclass(frozen=True)
+@frozen
 class Strip:
     """Two lines; ``links`` are pairs of positions of parts, above and below, that correspond."""
 
@@ -322,14 +323,14 @@ class Strip:
         return [kind for position, kind in enumerate(self.kinds) if position in present]
 
 
-@dataclass(frozen=True)
+@frozen
 class Picture:
     """The place of something that only a page draws: other formats leave it out."""
 
     name: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Section:
     """Blocks below a heading; ``about`` is what holds for all of them, as a clause without a full stop.
 

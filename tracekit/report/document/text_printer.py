@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import assert_never
 
+from tracekit.frozen import frozen
 from tracekit.report.document.blocks import (
     DECIDES,
     SEVERITY_WORD,
@@ -42,7 +43,7 @@ _NARROW, _NARROWEST = 20, 12
 """The fewest characters of a clipped column while others can be left out, and otherwise."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Page:
     """Lines of a width; where tables are whole, theirs may be longer."""
 

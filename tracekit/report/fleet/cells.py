@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tracekit.fleet.answer import AnswerColumn, DatasetAnswer
+from tracekit.fleet.dataset_answer import AnswerColumn, DatasetAnswer
 from tracekit.text import format_percent
 
 _LOSSLESS = 2**53

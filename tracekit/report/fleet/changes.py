@@ -7,9 +7,9 @@ import shlex
 
 import numpy as np
 
-from tracekit.fleet.history.changes import Changes, DeviceShift, SeriesChange
-from tracekit.fleet.history.power import MAX_BUILDS_TO_FIND, STEP, SeriesPower, estimate_power
-from tracekit.fleet.history.series import UNKNOWN_SHARE, History, SeriesKey
+from tracekit.fleet.history.build_series import UNKNOWN_SHARE, History, SeriesKey
+from tracekit.fleet.history.series_changes import Changes, DeviceShift, SeriesChange
+from tracekit.fleet.history.series_power import MAX_BUILDS_TO_FIND, STEP, SeriesPower, estimate_power
 from tracekit.text import format_ms_or_us, plural, printable
 
 

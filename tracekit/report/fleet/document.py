@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import compress
 
-from tracekit.fleet.answer import DatasetAnswer
+from tracekit.fleet.dataset_answer import DatasetAnswer
 from tracekit.report.document.blocks import Block, Column, Paragraph, Section, Table
 from tracekit.report.fleet.cells import is_number, texts
 from tracekit.text import plural

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from typing import IO, Any
 
-from tracekit.fleet.answer import DatasetAnswer
+from tracekit.fleet.dataset_answer import DatasetAnswer
 from tracekit.report.fleet.cells import plain_columns
 from tracekit.text import escape_json, escape_spreadsheet_cell
 

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from tracekit.fleet.history.changes import SeriesChange
-from tracekit.fleet.history.gate import Gate
-from tracekit.fleet.history.series import History
+from tracekit.fleet.history.build_series import History
+from tracekit.fleet.history.change_gate import Gate
+from tracekit.fleet.history.series_changes import SeriesChange
 from tracekit.report.checks.wording import reason
 from tracekit.report.document.blocks import (
     Block,

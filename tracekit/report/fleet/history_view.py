@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,12 @@ import pyarrow as pa
 
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.history.accepted import Accepted, read_accepted
-from tracekit.fleet.history.changes import Changes, SeriesChange, find_changes
+from tracekit.fleet.history.build_series import METRICS, UNKNOWN_SHARE, USED, History, SeriesKey, read_history
+from tracekit.fleet.history.level_segments import split_into_segments
 from tracekit.fleet.history.open_changes import identify_change
-from tracekit.fleet.history.segments import split_into_segments
-from tracekit.fleet.history.series import METRICS, UNKNOWN_SHARE, USED, History, SeriesKey, read_history
+from tracekit.fleet.history.series_changes import Changes, SeriesChange, find_changes
 from tracekit.fleet.schema import ENGINES
+from tracekit.frozen import frozen
 from tracekit.report.fleet.changes import (
     accepting_command,
     change_text,
@@ -40,7 +40,7 @@ Row = tuple[str, str, str, str, str]
 """Device, its model, the model, and source and basis of lengths."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class HistoryData:
     """A history with its changes, and the number of recordings."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracekit.fleet.answer import DatasetAnswer
+from tracekit.fleet.dataset_answer import DatasetAnswer
 from tracekit.report.document.html_printer import print_html
 from tracekit.report.fleet.document import build_answer, build_meanings
 from tracekit.report.html.elements import tag

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tracekit.fleet.answer import AnswerColumn
+from tracekit.fleet.dataset_answer import AnswerColumn
 from tracekit.fleet.questions.question import Question
 
 _DRAWN_UNITS = ("share", "ms", "mJ", "percent")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracekit.fleet.answer import DatasetAnswer
+from tracekit.fleet.dataset_answer import DatasetAnswer
 from tracekit.report.document.text_printer import Page, print_text
 from tracekit.report.fleet.document import build_answer
 

@@ -10,11 +10,11 @@ stands between two texts: whoever sees no picture, or no colour, reads the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tracekit.checks.results import ChangeResult
 from tracekit.comparison.metrics import METRICS, RUN_METRICS, name_late_calls
 from tracekit.comparison.result import Difference, Group
+from tracekit.frozen import frozen
 from tracekit.report.comparison.wording import value_text
 from tracekit.report.html.elements import Html, join, tag
 
@@ -33,7 +33,7 @@ _BEYOND = " (beyond the axis)"
 _HEIGHT, _MIDDLE = 22, 11
 
 
-@dataclass(frozen=True)
+@frozen
 class _Chart:
     """Measures with one axis; ``less`` and ``more`` are what lies left and right of the middle."""
 
@@ -81,7 +81,7 @@ _CHARTS = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class _Place:
     """A row on its axis: fractions of BASE, or of a whole for a share."""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.report.wording import CallNames
 
@@ -15,7 +14,7 @@ _MOST_MODELS = 12
 """Models beyond these share a last lane: ``call_lanes.js`` has the same number."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CallLane:
     """The calls of a model: their rows of the windows, and the line of each, -1 where none is free."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from tracekit.frozen import frozen
+
 Role: TypeAlias = str
 """An engine's name or one of "text", "muted", "line", "page", "surface", "accent"."""
 
@@ -27,7 +29,7 @@ COLOURS: dict[Role, str] = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class Rect:
     """A filled rectangle."""
 
@@ -39,7 +41,7 @@ class Rect:
     opacity: float = 1.0
 
 
-@dataclass(frozen=True)
+@frozen
 class Line:
     """A thin line through points."""
 
@@ -47,7 +49,7 @@ class Line:
     stroke: Role
 
 
-@dataclass(frozen=True)
+@frozen
 class Words:
     """A line of text; ``y`` is its baseline."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -11,13 +10,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.result import Analysis
+from tracekit.frozen import frozen
 from tracekit.model.combinations import find_combinations, iter_row_blocks
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@frozen
 class SampleRows:
     """Parallel arrays, sorted by lane, then by time; a row represents ``number`` samples of one stack.
 

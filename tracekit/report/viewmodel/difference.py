@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -15,6 +14,7 @@ from tracekit.analysis.classification.frame_names import has_symbol
 from tracekit.analysis.result import Analysis
 from tracekit.comparison.functions import UNNAMED
 from tracekit.comparison.result import Comparison, FunctionChange
+from tracekit.frozen import frozen
 from tracekit.report.viewmodel.payload import Arrays, Strings
 from tracekit.report.viewmodel.tree import prune
 
@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 Per = Literal["window", "sample"]
 
 
-@dataclass(frozen=True)
+@frozen
 class DifferenceTree:
     """A tree of both sides' paths; ``base`` and ``new`` are the weights that end at each node.
 

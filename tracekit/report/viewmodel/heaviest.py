@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from tracekit.analysis.engines.codes import sum_by_code
 from tracekit.analysis.result import Analysis
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.combinations import iter_row_blocks
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, ML_ENGINES, PHASE_CODE, PHASES, Phase
@@ -17,7 +16,7 @@ MOST_STACKS = 20
 _MOST_FRAMES = 60
 
 
-@dataclass(frozen=True)
+@frozen
 class HeavyStack:
     """One stack: ``frames`` are (symbol, binary), leaf first; ``deciding`` is the index of one, -1 for none.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ from tracekit.analysis.engines.codes import sum_by_code
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.combinations import iter_row_blocks
 from tracekit.model.trace import Trace
@@ -33,7 +33,7 @@ _MOST_SIGNPOST_LANES = 20
 _MOST_POINTS = 4_000
 
 
-@dataclass(frozen=True)
+@frozen
 class ThreadLane:
     """One thread; ``planes`` has a row of occupancy for each of ``engines`` (codes of ``ENGINE_CODE``)."""
 
@@ -44,7 +44,7 @@ class ThreadLane:
     planes: npt.NDArray[np.uint8]
 
 
-@dataclass(frozen=True)
+@frozen
 class CallPairs:
     """The calls that own or may own a lane's rows: parallel arrays, in order of the row.
 
@@ -56,7 +56,7 @@ class CallPairs:
     is_sure: npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@frozen
 class SpanLane:
     """Intervals of one engine from one table; ``rows`` is None where there are too many to list.
 
@@ -75,7 +75,7 @@ class SpanLane:
     unions: tuple[IntervalSet, IntervalSet]
 
 
-@dataclass(frozen=True)
+@frozen
 class Track:
     """A quantity over time; each value is valid until the next one, NaN is a gap."""
 
@@ -106,7 +106,7 @@ def build_thread_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[
     return lanes
 
 
-@dataclass(frozen=True)
+@frozen
 class _ThreadSums:
     """Sums by slot of a thread and code of an engine; ``ml_weight`` is that of ML work, by slot alone."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.result import Analysis
+from tracekit.frozen import frozen
 from tracekit.model.issue_codes import BUSY, CALLS, LENGTHS, VERDICTS, Part, Reach, find_reach
 from tracekit.model.trace import Issue
 from tracekit.model.vocabulary import SERVING
@@ -27,7 +28,7 @@ ENGINE_BUSY: Mapping[str, tuple[Reach, ...]] = {
 """What limits an engine's busy time in windows; of the whole run, overlapping windows limit nothing."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Limit:
     """An issue with what it limits; ``windows`` and ``models`` are None where it limits all of them."""
 
@@ -42,7 +43,7 @@ class Limit:
         return self.reach.part is Part.RUN and self.issue.severity != "info"
 
 
-@dataclass(frozen=True)
+@frozen
 class Note:
     """The text of a mark."""
 
@@ -173,7 +174,7 @@ class Footnotes:
             marks.numbers.setdefault(row, []).append(number)
 
 
-@dataclass(frozen=True)
+@frozen
 class WindowMarks:
     """The marks of a table of windows, by column."""
 

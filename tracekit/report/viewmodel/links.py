@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tracekit.analysis.result import Analysis
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.vocabulary import ENGINES
 
 
-@dataclass(frozen=True)
+@frozen
 class WorkerLinks:
     """The lanes that have a call's samples of other threads: parallel arrays, sorted by call and time.
 

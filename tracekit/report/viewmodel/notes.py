@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from tracekit.errors import UsageError
+from tracekit.frozen import frozen
 from tracekit.text import format_ms, printable
 
 MAX_NOTES = 200
@@ -13,7 +13,7 @@ MAX_NOTES = 200
 MAX_NOTE_LETTERS = 500
 
 
-@dataclass(frozen=True)
+@frozen
 class Note:
     """A text of one line at a time since the start of the run."""
 

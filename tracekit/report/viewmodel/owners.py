@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -12,13 +10,14 @@ from tracekit.analysis.engines.codes import group_rows
 from tracekit.analysis.engines.ranges import list_positions
 from tracekit.analysis.ownership.owners import OWNER_CODE, Assignment, Owner, Reason
 from tracekit.analysis.result import Analysis
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import Basis
 
 NONE = -1
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class IntervalOwners:
     """The owner of each row of a trace's intervals, as codes in ``OWNERS`` and ``REASONS``; -1 without work.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 from tracekit.analysis.call_tree import CallTree
 from tracekit.analysis.engines.codes import sum_by_code
 from tracekit.analysis.result import Analysis
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.combinations import find_combinations, iter_row_blocks
 from tracekit.model.vocabulary import PHASES
@@ -19,7 +19,7 @@ from tracekit.report.viewmodel.payload import Arrays
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@frozen
 class StackKinds:
     """The distinct combinations of stack, joined stack, engine and phase that samples have; parallel arrays.
 
@@ -57,7 +57,7 @@ class StackKinds:
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class LabelledStacks:
     """Stacks as leaves of a call tree, each with an engine and a phase; parallel arrays.
 

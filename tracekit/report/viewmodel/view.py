@@ -6,7 +6,7 @@ docs/formats.md describes the format. The report's page and the dashboard read i
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.columns.call_rows import CallRows
 from tracekit.columns.calls import CALL_COLUMNS
+from tracekit.frozen import frozen
 from tracekit.model.columns import get_unit
 from tracekit.model.vocabulary import ENGINES, PHASES, SERVING
 from tracekit.report import wording
@@ -74,7 +75,7 @@ _PLANES_PER_THREAD = 3
 """A guess for that limit: a thread's samples show about three engines."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Extras:
     """Additions to a report: texts of its writer, and the commands that recorded it."""
 
@@ -91,9 +92,9 @@ class Extras:
         return self.link if _WEB.fullmatch(self.link) else ""
 
 
-def view_block(analysis: Analysis, extras: Extras = Extras(), full: bool = False) -> bytes:
+def view_block(analysis: Analysis, extras: Extras | None = None, full: bool = False) -> bytes:
     """Return the view as one block; with ``full`` it contains every sample, however many there are."""
-    return _Builder(analysis, full=full).block(extras)
+    return _Builder(analysis, full=full).block(extras or Extras())
 
 
 def build_served_blocks(analysis: Analysis) -> tuple[bytes, bytes]:

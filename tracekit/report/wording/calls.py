@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ import pandas as pd
 from tracekit.analysis.findings.calls import ModelCalls
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import lengths_are_given
+from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.text import clip, printable
 
@@ -21,7 +21,7 @@ WHOLE_RUN = "the whole run"
 _RANGES = "ranges"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class CallNames:
     """The number of each call, and the name of those that it is counted among.
 

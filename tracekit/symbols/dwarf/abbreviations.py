@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tracekit.symbols.budget import Budget
 from tracekit.symbols.dwarf.forms import ADDR, ADDRX_FORMS, IMPLICIT_CONST, UnitEncoding, read_sleb, read_uleb
+from tracekit.symbols.work_budget import WorkBudget
 
 SUBPROGRAM, INLINED_SUBROUTINE = 0x2E, 0x1D
 NAME, STMT_LIST, LOW_PC, HIGH_PC, COMP_DIR, ABSTRACT_ORIGIN, SPECIFICATION = (
@@ -77,7 +77,7 @@ class EntryLayout:
         return position
 
 
-def read_layouts(data: bytes, encoding: UnitEncoding, budget: Budget) -> dict[int, EntryLayout]:
+def read_layouts(data: bytes, encoding: UnitEncoding, budget: WorkBudget) -> dict[int, EntryLayout]:
     """Return the layouts of a table of abbreviations by their codes."""
     layouts: dict[int, EntryLayout] = {}
     position = 0
@@ -93,7 +93,7 @@ def read_layouts(data: bytes, encoding: UnitEncoding, budget: Budget) -> dict[in
 
 
 def _read_layout(
-    tag: int, has_children: bool, data: bytes, position: int, encoding: UnitEncoding, budget: Budget
+    tag: int, has_children: bool, data: bytes, position: int, encoding: UnitEncoding, budget: WorkBudget
 ) -> tuple[EntryLayout, int]:
     """Return a layout from its list of attributes, and the end of the list."""
     parts: list[int] = []

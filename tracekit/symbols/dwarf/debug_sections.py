@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import BinaryIO
 
-from tracekit.symbols.budget import Budget, SymbolFileError
 from tracekit.symbols.macho import Build
+from tracekit.symbols.work_budget import SymbolFileError, WorkBudget
 
 _MACHO_NAME_BYTES = 16
 _BLOCK_BYTES = 16 << 10
@@ -28,7 +28,7 @@ class DamagedDwarfError(SymbolFileError):
 class Sections:
     """Names are those of the DWARF standard without the dot, such as "debug_info"."""
 
-    def __init__(self, build: Build, budget: Budget) -> None:
+    def __init__(self, build: Build, budget: WorkBudget) -> None:
         self.budget = budget
         self._build = build
         self._parts = {section.name: section for section in build.sections}

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
-from tracekit.symbols.budget import Budget
+from tracekit.frozen import frozen
 from tracekit.symbols.dwarf import abbreviations as dw
 from tracekit.symbols.dwarf.debug_sections import DamagedDwarfError
 from tracekit.symbols.dwarf.file_names import FileNames
 from tracekit.symbols.dwarf.forms import UnitEncoding, read_number, read_sleb, read_uleb
 from tracekit.symbols.dwarf.units import Unit
+from tracekit.symbols.work_budget import WorkBudget
 
 _MAX_LINE = 2**31 - 1
 _MAX_HEADER_BYTES = 300
@@ -33,7 +33,7 @@ Row = tuple[int, int, int]
 """Address, file and line."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Program:
     """A line program: its bytes, and how its opcodes are to be read."""
 
@@ -122,7 +122,7 @@ class LineTable:
 class _RowFinder:
     """The row around each wanted address, as far as the program was run."""
 
-    def __init__(self, addresses: Sequence[int], budget: Budget) -> None:
+    def __init__(self, addresses: Sequence[int], budget: WorkBudget) -> None:
         self._addresses = addresses
         self._budget = budget
         self._limits = [*addresses, _BEYOND_ADDRESSES]
@@ -145,7 +145,7 @@ class _RowFinder:
         return place, self._limits[place]
 
 
-def _find_rows(addresses: Sequence[int], program: _Program, budget: Budget) -> dict[int, Row]:
+def _find_rows(addresses: Sequence[int], program: _Program, budget: WorkBudget) -> dict[int, Row]:
     """Return the row that each wanted address, of a sorted list, lies in."""
     code, opcode_base = program.code, program.opcode_base
     advances, line_advances = program.compute_advances(), program.compute_line_advances()

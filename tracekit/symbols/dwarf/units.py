@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cached_property
 
-from tracekit.symbols.budget import Budget
+from tracekit.frozen import frozen
 from tracekit.symbols.dwarf import abbreviations as dw
 from tracekit.symbols.dwarf.abbreviations import EntryLayout, read_layouts
 from tracekit.symbols.dwarf.debug_sections import DamagedDwarfError, Sections
@@ -26,6 +25,7 @@ from tracekit.symbols.dwarf.forms import (
     read_number,
     read_uleb,
 )
+from tracekit.symbols.work_budget import WorkBudget
 
 _TYPE_UNITS, _SPLIT_UNITS = (2, 6), (4, 5)
 _MAX_HEADER_BYTES = 40
@@ -36,7 +36,7 @@ _STEPS_PER_HEADER, _STEPS_PER_UNIT, _STEPS_PER_ADDRESS = 8, 16, 6
 _KEPT_UNITS = 256
 
 
-@dataclass(frozen=True)
+@frozen
 class Header:
     """The header of a unit: the section's distances of the unit, of its first entry and of its end."""
 
@@ -47,7 +47,7 @@ class Header:
     abbreviations: int
 
 
-@dataclass(frozen=True)
+@frozen
 class UnitEntry:
     """An entry: its layout, and the position of each part in ``data``."""
 
@@ -61,7 +61,7 @@ class Units:
 
     def __init__(self, sections: Sections) -> None:
         self.sections = sections
-        self.budget: Budget = sections.budget
+        self.budget: WorkBudget = sections.budget
         self._layouts: dict[tuple[int, UnitEncoding], dict[int, EntryLayout]] = {}
         self._units: dict[int, Unit] = {}
         self._offsets: array[int] | None = None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from tracekit.analysis.findings.action import Action, ActionKind, Arguments, Purpose
 from tracekit.analysis.selection import Selection
+from tracekit.frozen import frozen
 from tracekit.model.trace import STANDARD_INPUT, TraceInfo
 from tracekit.report.wording.symbols import format_binary
 from tracekit.text import format_shell_command
@@ -21,7 +21,7 @@ _KERNEL = "kernel_task"
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-@dataclass(frozen=True)
+@frozen
 class NextStep:
     """One next step: what it shows or holds, and the command, "" where there is none.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.kind import Kind, Numbers
+from tracekit.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Sentences:
     """What happened, in one sentence; what it costs; and what else is known. Each may be "" but the first."""
 

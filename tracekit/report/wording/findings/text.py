@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tracekit.analysis.classification.leading_frames import shorten
 from tracekit.analysis.findings.find import MORE_FINDINGS, MoreNumbers
 from tracekit.analysis.findings.finding import Finding, Support
 from tracekit.analysis.findings.kind import Kind
+from tracekit.frozen import frozen
 from tracekit.model.schemas import STACK_COUNTS
 from tracekit.model.trace import TraceInfo
 from tracekit.report.wording.findings import (
@@ -36,7 +36,7 @@ _SYMBOL_WIDTH = 60
 _MOST_SUPPORT = 4
 
 
-@dataclass(frozen=True)
+@frozen
 class FindingText:
     """A finding in words: ``title`` is one sentence, ``cost`` the numbers, ``detail`` what else is known.
 

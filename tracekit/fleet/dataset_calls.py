@@ -7,7 +7,6 @@ without evidence, one whose intervals may be another owner's, or one that an edg
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +21,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.comparison.observations import Observations
 from tracekit.fleet.schema import ENGINES, NO, UNKNOWN, YES
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import Engine, Phase
 from tracekit.text import format_thread
@@ -32,8 +32,8 @@ _MAX_SEGMENTS = 1_000_000
 """Of one recording: overlapping calls have the same intervals each, so segments may outgrow any memory."""
 
 
-@dataclass(frozen=True)
-class CallGroup:
+@frozen
+class DatasetCallGroup:
     """The calls of one model in one process, or of one of its copies where it has several.
 
     ``rows`` are those of the analysis' windows, in order of time; the first one may be cold.
@@ -57,7 +57,7 @@ class CallGroup:
         }
 
 
-class CallRows:
+class DatasetCalls:
     """The rows about calls of one analysis. Ranges that the user gave, and the whole run, are no calls."""
 
     def __init__(self, analysis: Analysis) -> None:
@@ -69,11 +69,11 @@ class CallRows:
         self._is_timed = analysis.trace.has_durations and analysis.trace.has_timeline
 
     @cached_property
-    def groups(self) -> tuple[CallGroup, ...]:
+    def groups(self) -> tuple[DatasetCallGroup, ...]:
         """The calls by model, process and copy."""
         return tuple(group for model in self.analysis.call_models for group in self._iter_groups(model))
 
-    def _iter_groups(self, model: ModelCalls) -> Iterator[CallGroup]:
+    def _iter_groups(self, model: ModelCalls) -> Iterator[DatasetCallGroup]:
         if self._windows["source"].iloc[int(model.rows[0])] in GIVEN_SOURCES:
             return
         label = "" if model.model else model.name
@@ -82,7 +82,9 @@ class CallRows:
         names = sorted(set(copies))
         for name in names:
             rows = model.rows[copies == name]
-            yield CallGroup(process, model.pid, model.model, label, name if len(names) > 1 else "", rows)
+            yield DatasetCallGroup(
+                process, model.pid, model.model, label, name if len(names) > 1 else "", rows
+            )
 
     @cached_property
     def _processes(self) -> Mapping[int, str]:
@@ -138,7 +140,7 @@ class CallRows:
         """Return the rows of the table ``models``."""
         return [{**group.place_columns(), **self._summarize_lengths(group)} for group in self.groups]
 
-    def _summarize_lengths(self, group: CallGroup) -> dict[str, object]:
+    def _summarize_lengths(self, group: DatasetCallGroup) -> dict[str, object]:
         is_cut = self.analysis.is_cut[group.rows]
         measured_rows = group.rows[~is_cut & ~self._is_first[group.rows]]
         lengths = (self._ends - self._starts)[measured_rows] if self._is_timed else np.zeros(0, np.int64)
@@ -160,7 +162,7 @@ class CallRows:
             "load_ns": load_ns,
         }
 
-    def _find_load(self, group: CallGroup) -> tuple[int | None, bool]:
+    def _find_load(self, group: DatasetCallGroup) -> tuple[int | None, bool]:
         """Return the time of measured loads until the end of a group's first call, and if there was any.
 
         Loads name the model, not its copy: only the copy that is called first certainly was loaded before.
@@ -185,7 +187,7 @@ class CallRows:
             for engine in ENGINES
         ]
 
-    def _summarize_use(self, group: CallGroup, engine: str) -> dict[str, object]:
+    def _summarize_use(self, group: DatasetCallGroup, engine: str) -> dict[str, object]:
         used = self._used[engine][group.rows]
         busy_ns, is_known = self._busy[engine]
         is_determined = np.zeros(self.observed.count, bool)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tracekit.fleet.history.levels import MIN_SPREAD, Floats
+from tracekit.frozen import frozen
 
 _PENALTY = 4.0
 """Times variance and log n: what a further segment must explain (Yao 1988, twice his)."""
@@ -16,7 +15,7 @@ _NEIGHBOURS = 2
 _DIFFERENCE_OF_NORMAL = 1.4826 / np.sqrt(2)
 
 
-@dataclass(frozen=True)
+@frozen
 class Segment:
     """Values from ``first`` until before ``last`` around one level."""
 

@@ -10,7 +10,7 @@ from dashboard.library.library import Library
 from tracekit.errors import NotMeasurableError
 from tracekit.fleet.dataset import Dataset, open_dataset
 from tracekit.fleet.history.accepted import Accepted, read_accepted
-from tracekit.fleet.library import FOLDER, open_results, update_library_dataset
+from tracekit.fleet.library_dataset import FOLDER, open_results, update_library_dataset
 from tracekit.fleet.manifest import DatasetPart
 from tracekit.fleet.questions.registry import ask
 from tracekit.report.fleet.cells import plain_columns

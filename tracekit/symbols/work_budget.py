@@ -1,4 +1,4 @@
-"""``Budget``: the limit of the work for all files of symbols of one command.
+"""``WorkBudget``: the limit of the work for all files of symbols of one command.
 
 A file of a few kilobytes can describe work without end: entries that all refer to one long list, units that
 share a table. So every step is charged, and when the budget is spent, reading ends at the same
@@ -18,7 +18,7 @@ class BudgetSpentError(SymbolFileError):
     """The budget is spent."""
 
 
-class Budget:
+class WorkBudget:
     """Steps are of up to half a microsecond; bytes are memory for tables."""
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
 
 from tracekit.fleet.history.bands import Bands
+from tracekit.fleet.history.build_series import UNKNOWN_SHARE, USED, History
 from tracekit.fleet.history.levels import (
     TWO_OF_TWO,
     Booleans,
@@ -24,7 +25,7 @@ from tracekit.fleet.history.levels import (
     Levels,
     compute_row_medians,
 )
-from tracekit.fleet.history.series import UNKNOWN_SHARE, USED, History
+from tracekit.frozen import frozen
 from tracekit.statistics.distributions import t_quantile
 
 MIN_LENGTH_CHANGE, MIN_SHARE_CHANGE = 0.02, 0.05
@@ -37,7 +38,7 @@ _MIN_MODELS = 3
 _NORMAL = NormalDist()
 
 
-@dataclass(frozen=True)
+@frozen
 class SeriesChange:
     """A change of a series: builds are numbers in the order of its app's builds.
 
@@ -75,7 +76,7 @@ class SeriesChange:
         return min(self.after[1] - self.before[0], 0.0)
 
 
-@dataclass(frozen=True)
+@frozen
 class DeviceShift:
     """A shift that the models of a device have in common, from build ``first`` on; in logarithms."""
 
@@ -89,7 +90,7 @@ class DeviceShift:
     models: int
 
 
-@dataclass(frozen=True)
+@frozen
 class SeriesState:
     """The present level of a series, to judge the next build and to state its power.
 
@@ -101,7 +102,7 @@ class SeriesState:
     count: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Changes:
     """The changes of a history, in the order of their builds, and the state of each series at the end."""
 
@@ -319,7 +320,7 @@ class _Search:
             )
 
 
-@dataclass(frozen=True)
+@frozen
 class _FoundAt:
     """Where a change was found, and what was judged with it."""
 

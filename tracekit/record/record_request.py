@@ -6,11 +6,12 @@ import os
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
 from tracekit.errors import UsageError
+from tracekit.frozen import frozen
 from tracekit.model.vocabulary import COMPUTE_UNITS
 from tracekit.record.companions import check_companions, is_root
 from tracekit.record.interleaving import DEFAULT_PAIRS, SeriesPlace, check_sides, iter_interleaved_places
@@ -35,7 +36,7 @@ _RequestRules: TypeAlias = Sequence[tuple[bool, str]]
 """Pairs of a condition and the message of the error that it is."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RecordRequest:
     """Options of a recording; ``tracekit record --help`` describes each.
 
@@ -76,7 +77,7 @@ class RecordRequest:
         return self.count or (1 if self.interleave is None else DEFAULT_PAIRS)
 
 
-@dataclass(frozen=True)
+@frozen
 class PlannedRecording:
     """One recording to make: its path, and its setting of the compute units ("" for none).
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,17 +13,18 @@ from tracekit.checks.tokenizer import Tokenizer
 from tracekit.errors import NotMeasurableError, UsageError
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.history.accepted import Accepted, read_accepted, write_accepted
+from tracekit.fleet.history.build_series import History, SeriesKey, read_history
 from tracekit.fleet.history.build_values import DeviceResult, evaluate_devices, require_supported
-from tracekit.fleet.history.changes import Changes, find_changes
 from tracekit.fleet.history.open_changes import OpenChange, find_open_changes, identify_change
-from tracekit.fleet.history.series import History, SeriesKey, read_history
+from tracekit.fleet.history.series_changes import Changes, find_changes
+from tracekit.frozen import frozen
 from tracekit.text import printable
 
 REGRESSIONS, CHANGES = "regressions", "changes"
 _MAX_LISTED_BUILDS = 10
 
 
-@dataclass(frozen=True)
+@frozen
 class NoChanges:
     """No open change of a kind: for the worse, or any; of one model where a scope is given."""
 
@@ -33,7 +33,7 @@ class NoChanges:
     scope: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class ChangesResult:
     """The outcome of ``NoChanges``: the open changes, and how many series could show none."""
 
@@ -44,7 +44,7 @@ class ChangesResult:
     without_level: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Gate:
     """Everything that was checked at ``builds``, the build of each app."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import pyarrow as pa
 
+from tracekit.frozen import frozen
 
-@dataclass(frozen=True)
+
+@frozen
 class AnswerColumn:
     """A column of a result. The unit is ms, mJ, share (of 1), percent, or empty for counts and text."""
 
@@ -16,7 +18,7 @@ class AnswerColumn:
     unit: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class DatasetAnswer:
     """Rows with their columns, in order. ``notes`` are sentences about all of them."""
 

@@ -12,12 +12,12 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from tracekit.errors import InputError, UsageError
 from tracekit.fleet import stores
 from tracekit.fleet.manifest import MARKER
+from tracekit.frozen import frozen
 from tracekit.parsers.bundle.container import EXPORT_ENDINGS, is_archive, is_bundle_folder
 from tracekit.text import printable
 
@@ -30,7 +30,7 @@ _NAMED = (".trace.zip", ".tracekit.zip")
 _MAX_OBJECTS = 1_000_000
 
 
-@dataclass(frozen=True)
+@frozen
 class RecordingInput:
     """A recording to analyze: one task.
 

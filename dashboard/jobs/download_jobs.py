@@ -19,13 +19,13 @@ from pathlib import Path
 from dashboard.errors import Busy, Conflict
 from dashboard.jobs.download_formats import DownloadFormat
 from dashboard.jobs.process import ProcessResult, WorkerProcess, find_worker_memory_bytes, make_work_folder
-from dashboard.jobs.queue import Job, JobCancelled, JobQueue, Kind
+from dashboard.jobs.queue import Job, JobCancelled, JobKind, JobQueue
 from dashboard.jobs.ready_recordings import ReadyRecordings, read_revision, require_unchanged
 from dashboard.library.catalog import Recording
-from dashboard.library.inputs import find_openable
-from dashboard.library.names import make_one_line
+from dashboard.library.outside_names import make_one_line
 from dashboard.library.reading_results import PROCESSES
 from dashboard.library.store import TEMPORARY, UPLOADED_FILE, split
+from dashboard.library.uploaded_inputs import find_openable
 from dashboard.settings import ServerLimits
 from tracekit.errors import TracekitError, UsageError
 from tracekit.text import printable
@@ -51,7 +51,7 @@ class Downloads:
         self._library, self._queue, self._limits = library, queue, limits
         self._lock = threading.Lock()
         # No more jobs than run at once: each that waits would occupy a thread of the server.
-        self.kind = Kind(
+        self.kind = JobKind(
             "download", "This download", limits.downloads, priority=1, max_unfinished=limits.downloads
         )
         self._joined = 0

@@ -13,18 +13,18 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit import __version__
 from tracekit.detect import open_source
 from tracekit.errors import InputError, TracekitError, UsageError
-from tracekit.fleet.contents import digest_content
-from tracekit.fleet.inputs import SIDECAR, RecordingInput
+from tracekit.fleet.content_hashes import digest_content
+from tracekit.fleet.recording_inputs import SIDECAR, RecordingInput
+from tracekit.frozen import frozen
 from tracekit.model.schemas import READ_TABLES
 from tracekit.parsers.in_memory import read_into_memory
 from tracekit.parsers.pack.pack_writer import write_pack
-from tracekit.redact.source import hide_private_cells, redact_source
+from tracekit.redact.redacted_source import hide_private_cells, redact_source
 from tracekit.text import printable
 
 PACK = ".tracekit.zip"
@@ -37,7 +37,7 @@ _FORBIDDEN = re.compile(r"[^\w.+-]+")
 ADDED, PRESENT, FAILED = "added", "present", "failed"
 
 
-@dataclass(frozen=True)
+@frozen
 class Collected:
     """What became of a recording: added, already present, or failed; ``pack`` is its file.
 

@@ -8,7 +8,6 @@ mean of its runs. A build without a recording that has the metric is absent; not
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,8 +16,9 @@ import pandas as pd
 
 from tracekit.comparison.cautions import THERMAL
 from tracekit.fleet.dataset import Dataset
-from tracekit.fleet.history.builds import order_builds
+from tracekit.fleet.history.build_order import order_builds
 from tracekit.fleet.schema import ANALYZED, ENGINES, METRICKIT
+from tracekit.frozen import frozen
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -34,7 +34,7 @@ _WINSORISED = 0.2
 _MIN_RUNS_TO_WINSORISE = 3
 
 
-@dataclass(frozen=True)
+@frozen
 class SeriesKey:
     """The identity of a series. Values of other sources or bases make a series of their own."""
 
@@ -52,7 +52,7 @@ class SeriesKey:
         return self.metric in LENGTHS
 
 
-@dataclass(frozen=True)
+@frozen
 class LeftOut:
     """Recordings that are in no series, by reason."""
 
@@ -62,7 +62,7 @@ class LeftOut:
     builds_without_time: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class History:
     """All series of a dataset.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -16,9 +16,10 @@ from tracekit.analysis.chips import identify_chip
 from tracekit.analysis.result import Analysis
 from tracekit.comparison.builds import find_program_binaries
 from tracekit.comparison.cautions import THERMAL
-from tracekit.fleet.call_rows import CallRows
-from tracekit.fleet.copies import identify_run
+from tracekit.fleet.dataset_calls import DatasetCalls
+from tracekit.fleet.recording_copies import identify_run
 from tracekit.fleet.schema import ANALYZED, PLACE, TABLES, build_arrow_schema
+from tracekit.frozen import frozen
 from tracekit.model.trace import TraceInfo
 from tracekit.report import wording
 from tracekit.report.wording.findings import finding_text
@@ -30,7 +31,7 @@ _NJ_PER_MJ = 1e6
 _LEFT_OUT = "segments-left-out"
 
 
-@dataclass(frozen=True)
+@frozen
 class Origin:
     """Where a recording came from, and what is known of it besides its content.
 
@@ -51,7 +52,7 @@ class Origin:
 
 def build_analysis_tables(analysis: Analysis, origin: Origin) -> Tables:
     """Return the rows of one analyzed run."""
-    info, calls = analysis.trace.info, CallRows(analysis)
+    info, calls = analysis.trace.info, DatasetCalls(analysis)
     place = _build_place(info, analysis, origin)
     segments = calls.build_segment_columns()
     return {
@@ -162,7 +163,7 @@ def _describe_file(origin: Origin) -> dict[str, object]:
     }
 
 
-def _build_recording_row(analysis: Analysis, calls: CallRows, origin: Origin) -> dict[str, object]:
+def _build_recording_row(analysis: Analysis, calls: DatasetCalls, origin: Origin) -> dict[str, object]:
     info = analysis.trace.info
     binaries = find_program_binaries(analysis.trace)
     levels, _ = calls.observed.thermal()

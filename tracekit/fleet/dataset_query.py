@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ import pyarrow as pa
 from tracekit.errors import InputError, TracekitError, UsageError
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.schema import TABLES
+from tracekit.frozen import frozen
 from tracekit.text import printable
 
 _CONFIGURATION = {
@@ -36,7 +36,7 @@ Parameter = str | int | float
 """A value of a parameter of SQL."""
 
 
-@dataclass(frozen=True)
+@frozen
 class QueryLimits:
     """Bounds on what one query may take, and on its result."""
 

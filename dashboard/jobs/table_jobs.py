@@ -17,12 +17,12 @@ from pathlib import Path
 
 from dashboard.errors import Busy, Conflict, NotFound
 from dashboard.jobs.process import make_work_folder, start_task_process
-from dashboard.jobs.queue import Job, JobQueue, JobStatus, Kind
+from dashboard.jobs.queue import Job, JobKind, JobQueue, JobStatus
 from dashboard.jobs.ready_recordings import ReadyRecordings, read_revision, require_unchanged
 from dashboard.jobs.workers.table import MADE, TableTask
 from dashboard.library.store import split
 from dashboard.settings import ServerLimits
-from dashboard.tables.files import CONTENTS, FOLDER
+from dashboard.tables.table_files import CONTENTS, FOLDER
 from tracekit.errors import TracekitError
 
 _MAX_WAITING = 16
@@ -51,7 +51,7 @@ class TableJobs:
 
     def __init__(self, library: ReadyRecordings, queue: JobQueue, limits: ServerLimits) -> None:
         self._library, self._queue, self._limits = library, queue, limits
-        self.kind = Kind(
+        self.kind = JobKind(
             "table", "Reading this table", limits.table_workers, priority=1, max_unfinished=_MAX_WAITING
         )
         self._lock = threading.Lock()

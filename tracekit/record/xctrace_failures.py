@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from tracekit.frozen import frozen
 
 _SAVED = "Output file saved as: "
 _NAMING = ("Starting recording", _SAVED)
@@ -12,7 +13,7 @@ _NAMING = ("Starting recording", _SAVED)
 _ISSUE = re.compile(r"\* \[(Error|Warning)\] (.+)")
 
 
-@dataclass(frozen=True)
+@frozen
 class Failure:
     """A known failure: ``code`` for programs, the problem as a sentence, and the advice."""
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from tracekit.frozen import frozen
 from tracekit.model.trace import TraceInfo
 
 COLUMNS = (
@@ -30,7 +30,7 @@ _START = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,}.*")
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Run:
     """A row of ``recordings``. Of the copies of a run, the one with the highest ``rank`` counts."""
 
@@ -43,7 +43,7 @@ class Run:
     rank: tuple[int, int, bool, int, str]
 
 
-@dataclass(frozen=True)
+@frozen
 class RecordingCopy:
     """A file that does not count, because one of other content has the same runs."""
 

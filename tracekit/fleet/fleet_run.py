@@ -17,13 +17,14 @@ from typing import Protocol, TypeAlias
 
 from tracekit import __version__
 from tracekit.errors import InputError, TracekitError
-from tracekit.fleet.contents import ContentCache, compute_fingerprint, digest_content
-from tracekit.fleet.copies import Labels
+from tracekit.fleet.content_hashes import ContentCache, compute_fingerprint, digest_content
 from tracekit.fleet.dataset import Dataset
+from tracekit.fleet.dataset_rows import join_tables
 from tracekit.fleet.labels import require_agreement
-from tracekit.fleet.rows import join_tables
+from tracekit.fleet.recording_copies import Labels
 from tracekit.fleet.schema import ANALYZED, FAILURES, KILLED
-from tracekit.fleet.task import FleetTask, Outcome
+from tracekit.fleet.task import FleetTask, TaskOutcome
+from tracekit.frozen import frozen
 from tracekit.text import printable
 
 _OUTCOMES_PER_BATCH = 64
@@ -38,7 +39,7 @@ Progress = Callable[[str, int, int], None]
 class Pool(Protocol):
     """Something that runs tasks: processes of this machine, or a cluster."""
 
-    def run(self, tasks: Sequence[FleetTask]) -> Iterator[Outcome]:
+    def run(self, tasks: Sequence[FleetTask]) -> Iterator[TaskOutcome]:
         """Yield the outcome of each task in any order."""
         ...
 
@@ -98,7 +99,7 @@ def run_fleet(
 
 
 def _account_outcome(
-    outcome: Outcome,
+    outcome: TaskOutcome,
     first_of: dict[str, FleetTask],
     summary: RunSummary,
     writer: _OutcomeWriter,
@@ -215,7 +216,7 @@ def _iter_contradictions(first_task: FleetTask, task: FleetTask) -> Iterator[str
             )
 
 
-@dataclass(frozen=True)
+@frozen
 class _KnownRecording:
     """A recording of the dataset: what it was analyzed with, and what became of it."""
 
@@ -256,11 +257,11 @@ class _OutcomeWriter:
         self._summary = summary
         self._cache = cache
         self._analyzed: set[str] = set()
-        self._waiting: list[Outcome] = []
+        self._waiting: list[TaskOutcome] = []
         self._rows = 0
         self._written = time.monotonic()
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: TaskOutcome) -> None:
         """Take an outcome; those that wait are written when they are many or have waited long."""
         self._waiting.append(outcome)
         self._rows += sum(table.num_rows for table in outcome.tables.values())

@@ -16,7 +16,7 @@ from typing import Any
 
 from tracekit.errors import InputError
 from tracekit.fleet import stores
-from tracekit.fleet.inputs import RecordingInput
+from tracekit.fleet.recording_inputs import RecordingInput
 from tracekit.text import printable
 
 _CACHE = "contents.json"

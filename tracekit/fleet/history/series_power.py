@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from tracekit.fleet.history.levels import CLIP, DRIFT, LIMIT, MIN_SPREAD, TWO_OF_TWO
+from tracekit.frozen import frozen
 
 STEP = 0.05
 """The change that every series is described by."""
@@ -21,7 +21,7 @@ _PATHS = 2000
 _GRID = 8
 
 
-@dataclass(frozen=True)
+@frozen
 class SeriesPower:
     """How a step of ``STEP`` shows in a series.
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dashboard.tables.columns import OPEN_NS
 from dashboard.tables.stored import Ints, StoredTable
+from dashboard.tables.table_columns import OPEN_NS
 from tracekit.errors import UsageError
 
 MAX_PIXELS = 4_000

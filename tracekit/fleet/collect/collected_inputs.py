@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.errors import InputError, UsageError
 from tracekit.fleet import stores
 from tracekit.fleet.collect.metrickit import MetricKitReport, read_report
 from tracekit.fleet.collect.xcresult import ENDING
-from tracekit.fleet.inputs import RecordingInput, find_recordings
+from tracekit.fleet.recording_inputs import RecordingInput, find_recordings
+from tracekit.frozen import frozen
 from tracekit.text import printable
 
 _BUNDLES = (ENDING, ".trace")
 """Endings of folders that are searched for no report."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CollectInputs:
     """The recordings, ``.xcresult`` bundles and reports in the inputs, and the problems of other files."""
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tracekit.errors import InputError
 from tracekit.fleet.dataset import Dataset, create_dataset, open_dataset
+from tracekit.fleet.dataset_rows import Origin, Tables, build_failure_tables, join_tables, relabel_tables
 from tracekit.fleet.library_entries import (
     LibraryEntry,
     list_entries,
@@ -24,7 +25,6 @@ from tracekit.fleet.library_entries import (
     write_inventory,
 )
 from tracekit.fleet.library_rows import read_rows
-from tracekit.fleet.rows import Origin, Tables, build_failure_tables, join_tables, relabel_tables
 from tracekit.fleet.schema import FAILED
 
 MARKER = "tracekit-library.json"

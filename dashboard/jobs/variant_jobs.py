@@ -7,7 +7,7 @@ from typing import Any
 
 from dashboard.errors import NotFound
 from dashboard.jobs.process import WorkerProcess
-from dashboard.jobs.queue import JobQueue, Key, Kind
+from dashboard.jobs.queue import JobKind, JobQueue, Key
 from dashboard.jobs.reading import ReadingJobs
 from dashboard.jobs.spare_worker import SpareWorker
 from dashboard.library.catalog import UNFINISHED, Catalog, Recording
@@ -26,7 +26,7 @@ class VariantJobs(ReadingJobs):
         super().__init__(store, catalog, queue, spare, limits)
         self._variants = catalog.variants
         # Before the readings: a visitor waits for it at the page.
-        self.kind = Kind("variant", "Analyzing", limits.workers, priority=1)
+        self.kind = JobKind("variant", "Analyzing", limits.workers, priority=1)
 
     def start(self) -> None:
         """Continue with the variants that a previous server was making, and make others from now on."""

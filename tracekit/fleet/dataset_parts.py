@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tracekit.errors import InputError
-from tracekit.fleet.copies import COLUMNS, Run, read_runs
 from tracekit.fleet.manifest import DatasetPart, Manifest
+from tracekit.fleet.recording_copies import COLUMNS, Run, read_runs
 from tracekit.fleet.schema import FAILURES, TABLES, build_arrow_schema
 from tracekit.text import printable
 

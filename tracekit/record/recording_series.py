@@ -10,8 +10,8 @@ from tracekit.errors import UsageError
 from tracekit.record.interleaving import SeriesPlace
 from tracekit.record.journal import write_journal
 from tracekit.record.leftover import Leftover
+from tracekit.record.record_request import PlannedRecording
 from tracekit.record.recorder import RecordingListener
-from tracekit.record.request import PlannedRecording
 from tracekit.record.session import RecordingAttempt, record
 from tracekit.record.signals import StopRequests, turn_signals_into_requests
 from tracekit.xctrace.mac_host import Host

@@ -6,15 +6,15 @@ xctrace returns 54 or its target's status with a good recording saved, and 0 wit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tracekit.errors import InputError, XctraceError
+from tracekit.frozen import frozen
 from tracekit.model.schemas import SAMPLE_TABLES
-from tracekit.record.failures import Failure, find_known_failure, find_saved_path, list_run_issues
 from tracekit.record.output_path import find_unused_path
 from tracekit.record.recorder import XctraceRun
+from tracekit.record.xctrace_failures import Failure, find_known_failure, find_saved_path, list_run_issues
 from tracekit.text import format_shell_command
 from tracekit.xctrace.tool import Xctrace
 
@@ -28,7 +28,7 @@ _TEMPLATE = "form.template"
 """Written last, when a recording is saved; without it nothing of Apple's opens the bundle."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RecordingResult:
     """The state of a recording, the failure that explains it if one is known, and xctrace's own notes."""
 
