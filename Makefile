@@ -13,7 +13,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 OUT ?= demo-output
 SAMPLES := $(sort $(patsubst %/truth.json,%,$(wildcard sample_traces/*/truth.json)))
 
-.PHONY: help setup demo quick affected test extras coverage lint types format check samples bench calibrate columns attack stories clean
+.PHONY: help setup demo quick affected test extras coverage lint types format check samples bench calibrate columns oracle attack stories clean
 
 help: ## list these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -130,6 +130,16 @@ calibrate: $(READY) ## the error rates of comparisons, first sentences, findings
 columns: $(READY) ## the tables of columns in docs/ and in the JSON schema, from their declarations
 	$(BIN)/python docs/write_columns.py
 
+# Apple's Core AI package in an environment of its own: it needs a newer numpy than tracekit asks for.
+ORACLE := .venv-coreai/.ready
+
+oracle: $(ORACLE) ## make .venv-coreai with Apple's Core AI package (Linux, 310 MB): the tests make models with it
+
+$(ORACLE): $(READY)
+	$(BIN)/python -m venv .venv-coreai
+	.venv-coreai/bin/python -m pip install --quiet --disable-pip-version-check coreai-core==1.0.0b3
+	@touch $@
+
 clean: ## remove .venv and everything that was generated
 	rm -f tracekit/parsers/xml/_scanner.c tracekit/parsers/_columns.c tracekit/parsers/*.so tracekit/parsers/xml/*.so
-	rm -rf .venv $(OUT) bench*.json coverage.json build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-coreai $(OUT) bench*.json coverage.json build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

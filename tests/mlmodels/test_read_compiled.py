@@ -88,7 +88,7 @@ def test_a_compiled_network_has_layers_shapes_and_what_enters_and_leaves(tmp_pat
 
 def test_a_packed_network_is_refused_with_the_reason(tmp_path: Path) -> None:
     path = compiled(tmp_path, model__espresso__net="pbze....")
-    with pytest.raises(InputError, match="in a compressed form, which is not read"):
+    with pytest.raises(InputError, match="in a packed form"):
         read_model(path)
 
 

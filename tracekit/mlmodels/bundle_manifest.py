@@ -66,7 +66,7 @@ def read_manifest(path: Path) -> Manifest:
     except PlistError as error:
         raise DamagedModelError(f"holds {path.name}, which {error}") from error
     packages = _get(loaded, "Package Version")
-    version, package = next(iter(packages.items()), ("", {})) if isinstance(packages, dict) else ("", {})
+    version, package = next(iter(packages.items() if isinstance(packages, dict) else ()), ("", None))
     if not isinstance(package, dict):
         raise DamagedModelError(f"holds {path.name}, which describes no package")
     modules = tuple(_iter_modules(package.get("Optimized Modules")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from tracekit.mlmodels import Feature, Function, MLModel, Operation, Value, ValueType
@@ -38,6 +39,7 @@ def _build_model(model: MLModel) -> dict[str, Any]:
         "stated_counts": dict(model.stated_counts),
         "functions": [_build_function(function) for function in model.functions],
         "stages": [{"name": name, **_build_model(stage)} for name, stage in model.stages],
+        "compiled_asset": asdict(model.compiled_asset) if model.compiled_asset else None,
         "limits": list(model.limits),
     }
 
