@@ -122,6 +122,10 @@ def test_a_package_names_its_specification_and_never_a_file_outside(tmp_path: Pa
     name("../../other.mlmodel")
     with pytest.raises(InputError, match=r"names a file outside of the package"):
         read_model(package)
+    for no_name in ("a\ud800.mlmodel", "a\0.mlmodel"):
+        name(no_name)
+        with pytest.raises(InputError, match=r"names no file|cannot be read"):
+            read_model(package)
 
 
 @needs_models

@@ -94,7 +94,11 @@ def _read_package(path: Path) -> MLModel:
     if not isinstance(named, str):
         raise DamagedModelError("has a Manifest.json that names no model")
     inner = path / "Data" / named
-    if not inner.resolve().is_relative_to(path.resolve()):
+    try:
+        is_inside = inner.resolve().is_relative_to(path.resolve())
+    except ValueError as error:  # a name that no file system has
+        raise DamagedModelError("has a Manifest.json that names no file") from error
+    if not is_inside:
         raise DamagedModelError("has a Manifest.json that names a file outside of the package")
     model = _read_file(inner)
     weights = sum(size for file, size in _iter_files(path) if file != inner and file.parent != path)

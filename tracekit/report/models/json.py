@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from math import isfinite
 from typing import Any
 
 from tracekit.mlmodels import Feature, Function, MLModel, Operation, Value, ValueType
 from tracekit.mlmodels.counts import count_kinds, list_systems
+from tracekit.mlmodels.program import Constant
 from tracekit.text import escape_json
 
 SCHEMA = "tracekit-model/1"
@@ -73,6 +75,13 @@ def _build_function(function: Function) -> dict[str, Any]:
     }
 
 
+def _build_constant(value: Constant) -> Any:
+    """Return a constant; JSON has no infinity, which masks hold, so such numbers are texts: ``-inf``."""
+    if isinstance(value, tuple):
+        return [_build_constant(item) for item in value]
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
+
+
 def _build_value(value: Value) -> dict[str, Any]:
     return {"name": value.name, **_build_type(value.type)}
 
@@ -85,6 +94,6 @@ def _build_operation(operation: Operation) -> dict[str, Any]:
         "is_part": operation.is_part,
         "inputs": [{"parameter": parameter or None, "value": value} for parameter, value in operation.inputs],
         "outputs": [_build_value(value) for value in operation.outputs],
-        "attributes": dict(operation.attributes),
+        "attributes": {name: _build_constant(value) for name, value in operation.attributes.items()},
         "source": operation.source or None,
     }
