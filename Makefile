@@ -100,6 +100,7 @@ bench: $(READY) ## how long things take, and how that grows with their size
 	$(BIN)/python benchmarks/dashboard_options.py --out bench-options.json
 	$(BIN)/python benchmarks/fleet.py --out bench-fleet.json
 	$(BIN)/python benchmarks/fleet_questions.py --out bench-fleet-questions.json
+	$(BIN)/python benchmarks/model_files.py --out bench-model-files.json
 
 # make attack MINUTES=60: more of everything; docs/security.md has the figures of a full run
 MINUTES ?= 15

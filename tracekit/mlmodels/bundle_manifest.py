@@ -12,10 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tracekit.mlmodels.wire import DamagedModelError
-from tracekit.parsers.bundle.plist import BinaryPlist, PlistError, read_plist
+
+if TYPE_CHECKING:
+    from tracekit.parsers.bundle.plist import BinaryPlist
 
 MANIFEST = "manifest.plist"
 
@@ -58,6 +60,8 @@ class Manifest:
 
 def read_manifest(path: Path) -> Manifest:
     """Read a list. Raises ``DamagedModelError``."""
+    from tracekit.parsers.bundle.plist import PlistError
+
     size = path.stat().st_size
     if size > _MAX_BYTES:
         raise DamagedModelError(f"holds {path.name} of {size:,} bytes; at most {_MAX_BYTES:,} are read")
@@ -85,6 +89,8 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def _load(data: bytes) -> Any:
+    from tracekit.parsers.bundle.plist import BinaryPlist, read_plist
+
     if not data.startswith(b"bplist0"):
         return read_plist(data)
     objects = BinaryPlist(data)
@@ -93,6 +99,8 @@ def _load(data: bytes) -> Any:
 
 def _resolve(objects: BinaryPlist, number: int, depth: int) -> Any:
     """Return an object of a binary list with what it holds; the reader bounds the elements in all."""
+    from tracekit.parsers.bundle.plist import PlistError
+
     if depth > _MAX_DEPTH:
         raise PlistError("is nested too deep to be read")
     value = objects.read(number)
