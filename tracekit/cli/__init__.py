@@ -36,6 +36,7 @@ _COMMANDS = (
     "compare",
     "check",
     "pack",
+    "probe",
     "doctor",
     "explain",
     "export",

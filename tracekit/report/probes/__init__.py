@@ -1,0 +1,1 @@
+"""What a recording of probes shows, for people and for programs."""
