@@ -131,14 +131,14 @@ calibrate: $(READY) ## the error rates of comparisons, first sentences, findings
 columns: $(READY) ## the tables of columns in docs/ and in the JSON schema, from their declarations
 	$(BIN)/python docs/write_columns.py
 
-# Apple's Core AI package in an environment of its own: it needs a newer numpy than tracekit asks for.
+# Apple's packages in an environment of their own: coreai-core needs a newer numpy than tracekit asks for.
 ORACLE := .venv-coreai/.ready
 
-oracle: $(ORACLE) ## make .venv-coreai with Apple's Core AI package (Linux, 310 MB): the tests make models with it
+oracle: $(ORACLE) ## make .venv-coreai with Apple's packages (Linux, 430 MB): the tests make models and probes with them
 
 $(ORACLE): $(READY)
 	$(BIN)/python -m venv .venv-coreai
-	.venv-coreai/bin/python -m pip install --quiet --disable-pip-version-check coreai-core==1.0.0b3
+	.venv-coreai/bin/python -m pip install --quiet --disable-pip-version-check coreai-core==1.0.0b3 coremltools==9.0
 	@touch $@
 
 clean: ## remove .venv and everything that was generated

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from tracekit.probes.operators import OPERATORS
 from tracekit.probes.question import Probe
 from tracekit.probes.reading import Conclusion, ProbeResults, ProbeRow
+from tracekit.text import printable
 
 Condition: TypeAlias = Mapping[str, Any]
 
@@ -65,7 +66,9 @@ def _describe_scope(results: ProbeResults, rows: list[ProbeRow]) -> str:
     system = f"{info.platform} {info.os}".strip() or "a system that it does not name"
     shape = " × ".join(map(str, rows[0].probe.shape))
     calls = sum(row.calls for row in rows)
-    return f"seen in {calls} calls on {device}, {system}, between convolutions of {shape}"
+    return (
+        f"seen in {calls} calls on {printable(device)}, {printable(system)}, between convolutions of {shape}"
+    )
 
 
 def _iter_conditions(probe: Probe) -> Iterator[Condition]:
@@ -119,4 +122,4 @@ def _format_condition(condition: Condition) -> str:
 
 def _format(value: Any) -> str:
     # TOML forbids the control character DEL in texts, which JSON leaves as it is.
-    return json.dumps(value, ensure_ascii=True).replace("\x7f", "\\u007f")
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

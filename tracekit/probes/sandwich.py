@@ -2,8 +2,8 @@
 
 A sandwich is convolution, ReLU, convolution, ReLU, the operation, and the same four again. On an M4 the
 runtime moved work to the Neural Engine only where that saved time: a segment between others had to save about
-0.4 ms, which two convolutions of 1.2 GFLOP each do by far, by an estimate (0.1 ms of CPU for 75 MFLOP; the study 751K
-of 482 models on macOS 27.0.1). All convolutions have the same weights, so a package stays small.
+0.4 ms, which two convolutions of 1.2 GFLOP each do by far, by an estimate (0.1 ms of CPU for 75 MFLOP; the
+study 751K of 482 models on macOS 27.0.1). All convolutions have the same weights, so a package stays small.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tracekit.model.vocabulary import Engine
 from tracekit.probes.operators import OPERATORS
 from tracekit.probes.proposals import ProposedRule, propose_rules
 from tracekit.probes.question import Probe
@@ -14,14 +13,32 @@ from tracekit.report.document.blocks import Headline, Item, Items, Paragraph, Se
 from tracekit.text import format_duration, join_words, plural
 
 _CONCLUSIONS = {
-    Conclusion.STAYS: "stays on the Neural Engine",
+    Conclusion.STAYS: "stays",
     Conclusion.SPLITS: "splits the model",
-    Conclusion.WHOLE_LEAVES: "the whole model is elsewhere",
-    Conclusion.NO_CONTROL: "nothing follows: the control is not on the engine",
+    Conclusion.WHOLE_LEAVES: "all is elsewhere",
+    Conclusion.NO_CONTROL: "no control",
     Conclusion.OPEN: "open",
-    Conclusion.IS_CONTROL: "–",
+    Conclusion.IS_CONTROL: "",
 }
-_ENGINE_NAMES = {Engine.ANE: "ANE", Engine.GPU: "GPU", Engine.CPU: "CPU"}
+_MEANINGS = {
+    Conclusion.STAYS: (
+        "stays: each call was one submission to the Neural Engine beside no other engine, as the control's were."
+    ),
+    Conclusion.SPLITS: (
+        "splits the model: each call was several submissions to the Neural Engine, or one beside another engine;"
+        " the control's were one alone."
+    ),
+    Conclusion.WHOLE_LEAVES: (
+        "all is elsewhere: the Neural Engine served no part of a call, and each of the control's."
+    ),
+    Conclusion.NO_CONTROL: (
+        "no control: the control was not seen in one submission to the Neural Engine with this setting, so"
+        " nothing follows."
+    ),
+    Conclusion.OPEN: (
+        "open: the calls differ, are too few, or the recording does not show all of their work."
+    ),
+}
 _LIMITS = (
     "An answer is about this device, this system, this shape and this setting; another of them is another"
     " question.",
@@ -33,13 +50,16 @@ _LIMITS = (
 
 def build_probes(results: ProbeResults) -> list[Section]:
     """Return the sections about a recording of probes."""
-    blocks = (Headline(_summarize(results)), _list_rows(results.rows))
-    sections = [Section("probes", "Probes", blocks)]
+    seen = {row.conclusion for row in results.rows}
+    legend = Items(tuple(Item(text) for conclusion, text in _MEANINGS.items() if conclusion in seen))
+    settings = dict.fromkeys(row.setting for row in results.rows)
+    tables = [_list_rows([row for row in results.rows if row.setting == setting]) for setting in settings]
+    sections = [Section("probes", "Probes", (Headline(_summarize(results)), *tables, legend))]
     rules = propose_rules(results)
     if rules:
         intro = Paragraph(
-            "Proposals, one per probe whose settings lead to one conclusion; --rules FILE writes them as rules to"
-            " review."
+            "Proposals, one per probe whose settings lead to one conclusion; --rules FILE writes them"
+            " as rules to review."
         )
         items = Items(tuple(Item(_describe_rule(rule)) for rule in rules))
         sections.append(Section("proposals", "Rules that this proposes", (intro, items)))
@@ -53,44 +73,46 @@ def _summarize(results: ProbeResults) -> str:
     counts = Counter(row.conclusion for row in results.rows)
     asked = sum(counts.values()) - counts[Conclusion.IS_CONTROL]
     parts = [
-        f"{counts[conclusion]} {words}"
-        for conclusion, words in (
-            (Conclusion.STAYS, "stay on the Neural Engine"),
-            (Conclusion.SPLITS, "split the model"),
-            (Conclusion.WHOLE_LEAVES, "are elsewhere as a whole"),
+        f"{counts[conclusion]} {one if counts[conclusion] == 1 else several}"
+        for conclusion, one, several in (
+            (Conclusion.STAYS, "stays on the Neural Engine", "stay on the Neural Engine"),
+            (Conclusion.SPLITS, "splits the model", "split the model"),
+            (Conclusion.WHOLE_LEAVES, "takes the whole model along", "take the whole model along"),
         )
         if counts[conclusion]
     ]
     without = counts[Conclusion.NO_CONTROL] + counts[Conclusion.OPEN]
     if without:
         parts.append(f"{without} without an answer")
-    return f"Of {plural(asked, 'question')} (operation and setting), {join_words(parts)}."
+    return f"{plural(asked, 'question')} (operation and setting): {join_words(parts)}."
 
 
 def _list_rows(rows: Sequence[ProbeRow]) -> Table:
-    header = ("operation", "setting", "calls on", "submissions", "engine's time", "known", "follows")
+    setting = rows[0].setting or "setting not known"
     cells = [
-        (
-            describe_probe(row.probe),
-            row.setting or "not known",
-            _describe_placement(row),
-            "" if row.submissions is None else str(row.submissions),
-            format_duration(row.busy_ns) if row.busy_ns else "",
-            str(row.basis or ""),
-            _CONCLUSIONS[row.conclusion],
-        )
-        for row in rows
+        (describe_probe(row.probe), _describe_evidence(row), _CONCLUSIONS[row.conclusion]) for row in rows
     ]
-    return Table.from_rows(header, cells, numbers={"submissions", "engine's time"})
+    return Table.from_rows((f"operation ({setting})", "calls", "follows"), cells)
+
+
+def _describe_evidence(row: ProbeRow) -> str:
+    """Return where the calls ran, with the Neural Engine's part in them: ``ANE, 1 submission, 4.00 ms``."""
+    parts = [_describe_placement(row)]
+    if row.submissions:
+        parts.append(plural(row.submissions, "submission"))
+    if row.busy_ns:
+        parts.append(format_duration(row.busy_ns))
+    return ", ".join(parts) + (f" ({row.basis})" if row.basis else "")
 
 
 def describe_probe(probe: Probe) -> str:
-    """Return an operation in words: ``max_pool kernel 13, stride 1, fp16``."""
+    """Return an operation in words: ``max_pool kernel 13, stride 2``; of fp16 unless it is named."""
     if probe.is_control:
         return "control, " + " × ".join(map(str, probe.shape))
-    parts = [f"{name} {value}" for name, value in probe.parameters.items()]
-    parts += [probe.dtype, *([OPERATORS[probe.operator].note] if OPERATORS[probe.operator].note else [])]
-    return f"{probe.operator} {', '.join(parts)}"
+    operator = OPERATORS[probe.operator]
+    numbers = [f"{name} {value}" for name, value in probe.parameters.items() if value != 1]
+    more = [*([probe.dtype] if probe.dtype != "fp16" else []), *([operator.note] if operator.note else [])]
+    return ", ".join([" ".join([probe.operator, *numbers[:1]]), *numbers[1:], *more])
 
 
 def _describe_placement(row: ProbeRow) -> str:
@@ -98,7 +120,7 @@ def _describe_placement(row: ProbeRow) -> str:
         return f"{plural(row.calls, 'call')}, too few" if row.calls else "no calls"
     if row.placement is Placement.VARIES:
         return "varies from call to call"
-    engines = ", ".join(_ENGINE_NAMES[engine] for engine in row.engines)
+    engines = " → ".join(row.engines)
     if row.placement is Placement.UNKNOWN:
         return f"not shown ({engines} seen)" if engines else "not shown"
     return f"{engines}, too short for the whole" if row.placement is Placement.SHORT else engines
@@ -117,13 +139,13 @@ def _describe_rule(rule: ProposedRule) -> str:
 def _iter_limits(results: ProbeResults) -> Iterator[str]:
     if not results.is_marked:
         yield (
-            "The calls are not marked by the runner: they were found by the names of models, and the setting of"
-            " the compute units is not shown unless it is given."
+            "The calls are not marked by the runner: they were found by the names of models, and the setting"
+            " of the compute units is not shown unless it is given."
         )
     if any(row.placement is Placement.UNKNOWN for row in results.rows):
         yield (
-            "Without the Neural Engine's own table, or where another process may have used it, its part is not"
-            " known."
+            "Without the Neural Engine's own table, or where another process may have used it, its part is"
+            " not known."
         )
     if any(row.placement is Placement.ABSENT for row in results.rows):
         yield (
