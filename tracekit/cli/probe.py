@@ -1,4 +1,4 @@
-"""``tracekit probe``: models that ask a device which operations its Neural Engine takes."""
+"""``tracekit probe``: models for the question which operations a device's Neural Engine takes."""
 
 from __future__ import annotations
 

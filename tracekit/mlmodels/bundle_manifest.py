@@ -128,7 +128,7 @@ def _read_module(texts: list[str], module: Mapping[Any, Any]) -> CompiledModule:
     symbols, used = module.get("Key to Symbol Name"), module.get("Used In Cache")
     texts = [*texts, *(map(str, symbols) if isinstance(symbols, dict) else ())]
     texts += [text for text in used if isinstance(text, str)] if isinstance(used, list) else []
-    description = next((found for text in texts[:_MAX_ITEMS] if (found := _read_description(text))), {})
+    description = next(filter(None, map(_read_description, texts[:_MAX_ITEMS])), {})
     device = description.get("deviceDescriptor")
     last = device[-1] if isinstance(device, list) and device else ""
     options = description.get("compilationDescriptor")

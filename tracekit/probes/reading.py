@@ -32,7 +32,7 @@ FEWEST_CALLS = 3
 
 
 class Placement(StrEnum):
-    """Where the calls of a probe with one setting ran."""
+    """The place where the calls of a probe with one setting ran."""
 
     WHOLE = "whole"
     """Each call is one submission to the Neural Engine, and no other engine is seen in it."""
@@ -51,7 +51,7 @@ class Placement(StrEnum):
 
 
 class Conclusion(StrEnum):
-    """What follows for the operation, on this recording's device and system, of this shape and setting."""
+    """The conclusion about an operation, on this recording's device and system, of this shape and setting."""
 
     STAYS = "stays"
     SPLITS = "splits"
@@ -96,7 +96,7 @@ def read_probes(trace: Trace, manifest: ProbeManifest, compute_units: str = "") 
     """Return where the calls of probes ran, and what follows.
 
     ``compute_units`` is the setting of a recording whose calls are not marked. Raises ``NotMeasurableError``
-    where no call of a probe is found.
+    where no call of a probe is observation.
     """
     marks = _read_marks(trace)
     analysis = analyze(trace, compute_units=compute_units)
@@ -234,17 +234,17 @@ def _iter_rows(
     for setting in settings:
         for probe in manifest.probes:
             control = observed.get((probe.control, setting), nothing)
-            found = _hold_against(control, observed.get((probe.name, setting), nothing), probe)
+            observation = _hold_against(control, observed.get((probe.name, setting), nothing), probe)
             yield ProbeRow(
                 probe,
                 setting,
-                found.placement,
-                _conclude(probe, found.placement, control.placement),
-                found.calls,
-                found.engines,
-                found.submissions,
-                found.busy_ns,
-                found.basis,
+                observation.placement,
+                _conclude(probe, observation.placement, control.placement),
+                observation.calls,
+                observation.engines,
+                observation.submissions,
+                observation.busy_ns,
+                observation.basis,
             )
 
 

@@ -97,24 +97,21 @@ def _build_program(coremltools: Any, probe: Probe) -> Any:
     sides = _Sides(Builder, channels)
     inputs = [Builder.TensorSpec(shape=(1, channels, height, width), dtype=types.fp16)]
 
-    if probe.operator == "gather_runtime":
-        indices = Builder.TensorSpec(shape=(height,), dtype=types.int32)
+    def build(x: Any) -> Any:
+        value = sides.add(x, "before")
+        if not probe.is_control:
+            value = _add_operation(Builder, probe, value, None)
+        return sides.add(value, "after")
 
-        @Builder.program(input_specs=[*inputs, indices], opset_version=coremltools.target.iOS16)
-        def program(x: Any, indices: Any) -> Any:
-            value = _add_operation(Builder, probe, sides.add(x, "before"), indices)
-            return sides.add(value, "after")
+    def build_with_indices(x: Any, indices: Any) -> Any:
+        value = _add_operation(Builder, probe, sides.add(x, "before"), indices)
+        return sides.add(value, "after")
 
-    else:
-
-        @Builder.program(input_specs=inputs, opset_version=coremltools.target.iOS16)
-        def program(x: Any) -> Any:
-            value = sides.add(x, "before")
-            if not probe.is_control:
-                value = _add_operation(Builder, probe, value, None)
-            return sides.add(value, "after")
-
-    return program
+    has_indices = probe.operator == "gather_runtime"
+    if has_indices:
+        inputs.append(Builder.TensorSpec(shape=(height,), dtype=types.int32))
+    make = Builder.program(input_specs=inputs, opset_version=coremltools.target.iOS16)
+    return make(build_with_indices if has_indices else build)
 
 
 class _Sides:

@@ -1,4 +1,4 @@
-"""``tracekit probe read``: what a recording of probes shows."""
+"""``tracekit probe read``: the results of a recording of probes."""
 
 from __future__ import annotations
 
@@ -43,6 +43,11 @@ def read_command(
     force: bool,
 ) -> None:
     """Show where the calls of probes ran, with each setting, and what follows for their operations.
+
+    \b
+    Examples:
+      tracekit probe read probes/probes.trace --manifest probes
+      tracekit probe read probes/probes.trace --manifest probes --rules rules.toml
 
     Exit codes: 0; 3 for a file that is none; 5 where the recording has no call of a probe.
     """

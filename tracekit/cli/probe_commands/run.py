@@ -25,6 +25,11 @@ def run_command(folder: str, dry_run: bool) -> None:
     """Build the program that tracekit probe write left in FOLDER, record it, and write FOLDER/probes.trace.
 
     Needs a Mac with Xcode. The recording has Core ML's and the Neural Engine's tables, samples and signposts.
+
+    \b
+    Examples:
+      tracekit probe run probes
+      tracekit probe run probes --dry-run
     """
     from tracekit.probes.manifest import read_manifest
     from tracekit.probes.runner import PROGRAM_NAME

@@ -37,6 +37,11 @@ def write_command(folder: str, questions: tuple[str, ...], settings: str, calls:
 
     A QUESTION is an operation, or one with values: max_pool:kernel=2+8+13,dtype=fp16+fp32,shape=64x128x128.
     All combinations are asked. Needs coremltools (the extra probe), on any system.
+
+    \b
+    Examples:
+      tracekit probe write probes max_pool:kernel=2+8+13 gather_runtime
+      tracekit probe write probes softmax:dtype=fp16+fp32 --compute-units all
     """
     from tracekit.probes.question import list_probes
 

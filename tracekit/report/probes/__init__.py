@@ -1,1 +1,1 @@
-"""What a recording of probes shows, for people and for programs."""
+"""Results of probes, for people and for programs."""

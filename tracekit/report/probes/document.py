@@ -22,11 +22,11 @@ _CONCLUSIONS = {
 }
 _MEANINGS = {
     Conclusion.STAYS: (
-        "stays: each call was one submission to the Neural Engine beside no other engine, as the control's were."
+        "stays: each call was one submission to the Neural Engine, beside no other engine, as the control's."
     ),
     Conclusion.SPLITS: (
-        "splits the model: each call was several submissions to the Neural Engine, or one beside another engine;"
-        " the control's were one alone."
+        "splits the model: each call was several submissions to the Neural Engine, or one beside another"
+        " engine; each of the control's was one alone."
     ),
     Conclusion.WHOLE_LEAVES: (
         "all is elsewhere: the Neural Engine served no part of a call, and each of the control's."
@@ -73,8 +73,8 @@ def _summarize(results: ProbeResults) -> str:
     counts = Counter(row.conclusion for row in results.rows)
     asked = sum(counts.values()) - counts[Conclusion.IS_CONTROL]
     parts = [
-        f"{counts[conclusion]} {one if counts[conclusion] == 1 else several}"
-        for conclusion, one, several in (
+        f"{counts[conclusion]} {singular_verb if counts[conclusion] == 1 else plural_verb}"
+        for conclusion, singular_verb, plural_verb in (
             (Conclusion.STAYS, "stays on the Neural Engine", "stay on the Neural Engine"),
             (Conclusion.SPLITS, "splits the model", "split the model"),
             (Conclusion.WHOLE_LEAVES, "takes the whole model along", "take the whole model along"),
