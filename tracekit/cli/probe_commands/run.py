@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from tracekit.cli.output import HELP
+from tracekit.cli.output import HELP, write_output
 from tracekit.errors import TracekitError, UsageError
 from tracekit.text import format_shell_command
 
@@ -48,8 +48,8 @@ def run_command(folder: str, dry_run: bool) -> None:
         str(Path(folder).resolve()),
     ]
     if dry_run:
-        click.echo(format_shell_command(build))
-        click.echo(format_shell_command(["tracekit", "record", *record]))
+        commands = [format_shell_command(build), format_shell_command(["tracekit", "record", *record])]
+        write_output("\n".join(commands) + "\n", "-", force=False)
         return
     _build(build)
     from tracekit.cli.record import record_command
