@@ -143,6 +143,17 @@ def test_the_commands_can_be_printed_instead(probes: Path) -> None:
     assert record[:4] == ["tracekit", "record", "--launch", "--preset"]
 
 
+@pytest.mark.parametrize("text", [None, "", "import Foundation // another program"])
+def test_another_program_in_the_folder_is_not_run(mac: Mac, probes: Path, text: str | None) -> None:
+    (probes / "ProbeRunner.swift").unlink()
+    if text is not None:
+        (probes / "ProbeRunner.swift").write_text(text)
+    result = run("run", probes)
+    assert result.exit_code == 2
+    assert "is not the program of this version of tracekit: it is not run" in result.stderr
+    assert mac.commands() == []
+
+
 @pytest.mark.parametrize("has_compiler", [False, True])
 def test_a_program_that_cannot_be_built_is_a_sentence(
     probes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_compiler: bool
@@ -156,5 +167,5 @@ def test_a_program_that_cannot_be_built_is_a_sentence(
     result = run("run", probes)
     sentence = "could not build the program: error: no such module" if has_compiler else "swiftc is not here"
     assert sentence in result.stderr
-    assert result.exit_code == (3 if has_compiler else 2)
+    assert result.exit_code == 4
     assert not (probes / "probes.trace").exists()

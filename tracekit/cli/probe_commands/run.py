@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from tracekit.cli.output import HELP, write_output
-from tracekit.errors import TracekitError, UsageError
+from tracekit.errors import UsageError, XctraceError
 from tracekit.text import format_shell_command
 
 _BUILD_SECONDS = 300
@@ -24,7 +24,8 @@ _LEAST_SECONDS, _MOST_SECONDS = 60, 3600
 def run_command(folder: str, dry_run: bool) -> None:
     """Build the program that tracekit probe write left in FOLDER, record it, and write FOLDER/probes.trace.
 
-    Needs a Mac with Xcode. The recording has Core ML's and the Neural Engine's tables, samples and signposts.
+    Needs a Mac with Xcode; exit code 4 without its compiler, or where the program cannot be built. The
+    recording has Core ML's and the Neural Engine's tables, samples and signposts.
 
     \b
     Examples:
@@ -51,20 +52,38 @@ def run_command(folder: str, dry_run: bool) -> None:
         commands = [format_shell_command(build), format_shell_command(["tracekit", "record", *record])]
         write_output("\n".join(commands) + "\n", "-", force=False)
         return
+    _require_own_program(source)
     _build(build)
     from tracekit.cli.record import record_command
 
-    record_command.main(args=record, prog_name="tracekit record", standalone_mode=False)
+    code = record_command.main(args=record, prog_name="tracekit record", standalone_mode=False)
+    if code:
+        raise SystemExit(code)
+
+
+def _require_own_program(source: Path) -> None:
+    """Refuse another program than tracekit's: a folder of probes may be anybody's, and is not executed."""
+    from tracekit.probes.runner import read_program
+
+    try:
+        is_own = source.read_bytes() == read_program().encode()
+    except OSError:
+        is_own = False
+    if not is_own:
+        raise UsageError(
+            f"{source} is missing, or is not the program of this version of tracekit: it is not run. If it is"
+            " yours, build and record it with the commands that --dry-run prints."
+        )
 
 
 def _build(command: list[str]) -> None:
     if shutil.which(command[0]) is None:
-        raise UsageError(
+        raise XctraceError(
             "swiftc is not here: probes run on a Mac with Xcode. --dry-run prints the commands to run there."
         )
     try:
         built = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_BUILD_SECONDS)  # noqa: S603
     except subprocess.TimeoutExpired as error:
-        raise TracekitError(f"swiftc did not end in {_BUILD_SECONDS} s.") from error
+        raise XctraceError(f"swiftc did not end in {_BUILD_SECONDS} s.") from error
     if built.returncode:
-        raise TracekitError(f"swiftc could not build the program: {built.stderr.strip()[-2000:]}")
+        raise XctraceError(f"swiftc could not build the program: {built.stderr.strip()[-2000:]}")
