@@ -53,8 +53,10 @@ def first(document: dict[str, Any], **values: Any) -> None:
         (lambda document: first(document, shape=[1, 2]), "without channels, height and width"),
         (lambda document: first(document, shape=[1, 2, -3]), "without channels, height and width"),
         (lambda document: first(document, parameters={"kernel": 2}), "with other parameters than kernel, stride"),
-        (lambda document: first(document, parameters={"kernel": "2", "stride": 1}), "a parameter or a data type that is none"),
-        (lambda document: first(document, dtype=["fp16"]), "a parameter or a data type that is none"),
+        (lambda document: first(document, parameters={"kernel": "2", "stride": 1}), "with a kernel that is not between 1 and 64"),
+        (lambda document: first(document, parameters={"kernel": 2, "stride": 0}), "with a stride that is not between 1 and 16"),
+        (lambda document: first(document, shape=[1, 2, 1 << 40]), "without channels, height and width"),
+        (lambda document: first(document, dtype=["fp16"]), "with a data type that is none of fp16, fp32"),
     ],
 )  # fmt: skip
 def test_another_manifest_is_a_sentence(tmp_path: Path, change: Change, sentence: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from tracekit.errors import InputError
 from tracekit.model.vocabulary import COMPUTE_UNITS
 from tracekit.probes.operators import OPERATORS
-from tracekit.probes.question import CONTROL, DTYPES, MAX_PROBES, Probe
+from tracekit.probes.question import CONTROL, DTYPES, MAX_PROBES, MAX_SIZE, Probe
 from tracekit.text import clip, printable
 
 FILE_NAME = "probes.json"
@@ -132,14 +132,17 @@ class _Reader:
         if (
             not isinstance(shape, list)
             or len(shape) != 3
-            or not all(type(size) is int and size > 0 for size in shape)
+            or not all(type(size) is int and 0 < size <= MAX_SIZE for size in shape)
         ):
             self.fail(f"has the probe {name} without channels, height and width")
         known = OPERATORS[operator].parameters if operator != CONTROL else {}
         if not isinstance(parameters, dict) or set(parameters) != set(known):
             self.fail(f"has the probe {name} with other parameters than {', '.join(known) or 'none'}")
-        if not all(type(value) is int for value in parameters.values()) or dtype not in DTYPES:
-            self.fail(f"has the probe {name} with a parameter or a data type that is none")
+        for key, parameter in known.items():
+            if type(parameters[key]) is not int or not 1 <= parameters[key] <= parameter.most:
+                self.fail(f"has the probe {name} with a {key} that is not between 1 and {parameter.most}")
+        if dtype not in DTYPES:
+            self.fail(f"has the probe {name} with a data type that is none of {', '.join(DTYPES)}")
         return Probe(name, operator, tuple(shape), dtype, parameters)
 
 

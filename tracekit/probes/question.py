@@ -17,6 +17,8 @@ CONTROL = "control"
 KERNEL_OF_SANDWICH = 3
 
 MAX_PROBES = 200
+MAX_SIZE = 4096
+"""Of a dimension of a probe's shape."""
 _MAX_ELEMENTS = 1 << 23
 _SLOW_KERNELS = range(14, 17)
 
@@ -145,7 +147,7 @@ def _parse_number(text: str) -> int:
 
 def _parse_shape(text: str) -> tuple[int, ...]:
     shape = tuple(_parse_number(part) for part in text.split("x"))
-    if len(shape) != 3 or not all(1 <= size <= 4096 for size in shape):
+    if len(shape) != 3 or not all(1 <= size <= MAX_SIZE for size in shape):
         raise UsageError(
             f"'{_quote(text)}' is no shape: channels, height and width up to 4096, as 128x64x64."
         )
