@@ -75,6 +75,7 @@ def test_options_in_the_docs_exist() -> None:
     }
     elsewhere = {"--toc", "--xpath", "--output", "--input", "--check", "--editable", "--uuid"}
     elsewhere |= {"--archive", "--style", "--info", "--debug"}  # of log show
+    elsewhere |= {"--ops", "--json", "--detailed"}  # of coreml-cli
     elsewhere |= {"--nworkers", "--nthreads", "--memory-limit"}  # of dask worker
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         mentioned = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", path.read_text()))

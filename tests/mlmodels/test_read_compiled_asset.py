@@ -138,13 +138,13 @@ def test_a_real_list_is_read() -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", "which is not a readable property list"),
-        (b"<plist><dict>", "which is not a readable property list"),
+        (b"", "which is no property list that can be read"),
+        (b"<plist><dict>", "which is no property list that can be read"),
         (plistlib.dumps([1, 2]), "which describes no package"),
         (plistlib.dumps({"Package Version": {"7": "x"}}), "which describes no package"),
         (
             plistlib.dumps({"Package Version": [1]}, fmt=plistlib.FMT_BINARY)[:-40],
-            "which is not a binary property list",
+            "which is no property list that can be read",
         ),
     ],
 )
@@ -155,24 +155,28 @@ def test_a_damaged_list_is_a_limit_of_what_else_is_read(
     assert any(sentence in limit for limit in model.limits)
 
 
-def test_lists_within_lists_and_lists_that_hold_themselves_end(tmp_path: Path) -> None:
+def test_lists_within_lists_and_parts_of_lists_that_overlap_end(tmp_path: Path) -> None:
     nested: Any = "x"
     for _ in range(200):
         nested = [nested]
     data = plistlib.dumps({"Package Version": nested}, fmt=plistlib.FMT_BINARY)
-    # An array of one object, itself: object 1 refers to object 1.
-    own = (
-        b"bplist00"
-        + b"\xd1\x01\x02"
-        + b"\x5fPackage Version"[:0]
-        + b"\x51a"
-        + b"\xa1\x02"
-        + bytes([8, 11, 13])
+    # 20,000 texts of 60,000 bytes, which are the same bytes: a gigabyte, if each is read as a copy.
+    texts = 20_000
+    body = b"\x5f\x11" + (60_000).to_bytes(2) + b"a" * 60_000
+    array = b"\xaf\x12" + texts.to_bytes(4) + b"".join(number.to_bytes(2) for number in range(1, texts + 1))
+    starts = [8 + len(body), *[8] * texts]
+    table = b"".join(start.to_bytes(4) for start in starts)
+    trailer = (
+        bytes(6)
+        + bytes([4, 2])
+        + len(starts).to_bytes(8)
+        + bytes(8)
+        + (8 + len(body) + len(array)).to_bytes(8)
     )
-    own += bytes(6) + bytes([1, 1]) + (3).to_bytes(8) + (0).to_bytes(8) + (15).to_bytes(8)
-    for number, content in enumerate((data, own)):
+    overlapping = b"bplist00" + body + array + table + trailer
+    for number, content in enumerate((data, overlapping)):
         model = read_model(write(tmp_path / f"{number}.aimodelx", **{f"{PACKAGE}/manifest.plist": content}))
-        assert any("nested too deep" in limit for limit in model.limits), model.limits
+        assert model.limits[0].startswith("It holds manifest.plist, which "), model.limits
 
 
 def test_links_are_not_followed(tmp_path: Path) -> None:

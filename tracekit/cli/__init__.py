@@ -36,6 +36,7 @@ _COMMANDS = (
     "compare",
     "check",
     "pack",
+    "plan",
     "doctor",
     "explain",
     "export",

@@ -2,30 +2,46 @@
 
 The form is not published. Keys and their places are those of a public dump of one such list (silicon-ledger,
 MIT: results/EXP-028-apple-tracer and its note on the format of the cache). The list is of other people:
-its size, depth and count of objects are bounded.
+its size is bounded, and a binary one is refused whose parts overlap.
 """
 
 from __future__ import annotations
 
 import json
+import plistlib
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from xml.parsers.expat import ExpatError
 
 from tracekit.mlmodels.wire import DamagedModelError
-
-if TYPE_CHECKING:
-    from tracekit.parsers.bundle.plist import BinaryPlist
 
 MANIFEST = "manifest.plist"
 
 _MAX_BYTES = 8 << 20
 """A thousand times the list at hand."""
-_MAX_DEPTH = 16
 _MAX_ITEMS = 10_000
 """Modules of a package, and entries of a list that are kept."""
+
+_TRAILER = struct.Struct(">6xBBQQQ")
+"""Of a binary list: bytes of an offset and of a reference, parts, the first part, the table of offsets."""
+_LONG_PARTS = frozenset((4, 5, 6, 8, 0xA, 0xC, 0xD))
+_LENGTH_FOLLOWS = 0x0F
+_PROPERTY_LIST_ERRORS = (
+    ValueError,
+    OverflowError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+    MemoryError,
+    struct.error,
+    ExpatError,
+)
+"""The errors that ``plistlib`` raises for damaged lists, found by trying."""
 
 Option = bool | int | float | str | None
 
@@ -60,15 +76,7 @@ class Manifest:
 
 def read_manifest(path: Path) -> Manifest:
     """Read a list. Raises ``DamagedModelError``."""
-    from tracekit.parsers.bundle.plist import PlistError
-
-    size = path.stat().st_size
-    if size > _MAX_BYTES:
-        raise DamagedModelError(f"holds {path.name} of {size:,} bytes; at most {_MAX_BYTES:,} are read")
-    try:
-        loaded = _load(path.read_bytes())
-    except PlistError as error:
-        raise DamagedModelError(f"holds {path.name}, which {error}") from error
+    loaded = load_manifest(path)
     packages = _get(loaded, "Package Version")
     version, package = next(iter(packages.items() if isinstance(packages, dict) else ()), ("", None))
     if not isinstance(package, dict):
@@ -88,27 +96,47 @@ def read_manifest(path: Path) -> Manifest:
     )
 
 
-def _load(data: bytes) -> Any:
-    from tracekit.parsers.bundle.plist import BinaryPlist, read_plist
+def load_manifest(path: Path) -> dict[str, Any]:
+    """Return a list as plain values; empty for one that is no dictionary. Raises ``DamagedModelError``."""
+    size = path.stat().st_size
+    if size > _MAX_BYTES:
+        raise DamagedModelError(f"holds {path.name} of {size:,} bytes; at most {_MAX_BYTES:,} are read")
+    try:
+        # From memory: a length in a binary list is then compared with the bytes that are there.
+        data = path.read_bytes()
+        _require_parts_apart(data)
+        loaded = plistlib.loads(data)
+    except _PROPERTY_LIST_ERRORS as error:
+        raise DamagedModelError(f"holds {path.name}, which is no property list that can be read") from error
+    return loaded if isinstance(loaded, dict) else {}
 
-    if not data.startswith(b"bplist0"):
-        return read_plist(data)
-    objects = BinaryPlist(data)
-    return _resolve(objects, objects.top, 0)
+
+def _require_parts_apart(data: bytes) -> None:
+    """Raise ``ValueError`` for a binary list with parts that overlap: each would be read as a copy."""
+    if not data.startswith(b"bplist00") or len(data) < _TRAILER.size:
+        return
+    offset_bytes, _, count, _, table = _TRAILER.unpack(data[-_TRAILER.size :])
+    if count * offset_bytes > len(data):
+        raise ValueError("more parts than bytes")
+    total = 0
+    for number in range(count):
+        start = table + number * offset_bytes
+        place = int.from_bytes(data[start : start + offset_bytes], "big")
+        total += _measure_part(data, place)
+        if total > 2 * len(data):
+            raise ValueError("parts that overlap")
 
 
-def _resolve(objects: BinaryPlist, number: int, depth: int) -> Any:
-    """Return an object of a binary list with what it holds; the reader bounds the elements in all."""
-    from tracekit.parsers.bundle.plist import PlistError
-
-    if depth > _MAX_DEPTH:
-        raise PlistError("is nested too deep to be read")
-    value = objects.read(number)
-    if isinstance(value, dict):
-        return {key: _resolve(objects, item, depth + 1) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return [_resolve(objects, item, depth + 1) for item in value]
-    return value
+def _measure_part(data: bytes, place: int) -> int:
+    """Return the length that a part of a binary list states; the widest have two bytes for each of it."""
+    token = data[place]
+    length = token & 0x0F
+    if token >> 4 not in _LONG_PARTS:
+        return 1
+    if length == _LENGTH_FOLLOWS:
+        size = 1 << (data[place + 1] & 0x0F)
+        length = int.from_bytes(data[place + 2 : place + 2 + size], "big")
+    return length
 
 
 # Modules ----------------------------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ def _read_package(path: Path) -> MLModel:
     if not is_inside:
         raise DamagedModelError("has a Manifest.json that names a file outside of the package")
     model = _read_file(inner)
-    weights = sum(size for file, size in _iter_files(path) if file != inner and file.parent != path)
+    weights = sum(size for file, size in iter_files(path) if file != inner and file.parent != path)
     return replace(model, path=path, weight_file_bytes=weights)
 
 
@@ -143,7 +143,7 @@ def _read_asset(path: Path) -> MLModel:
 
 def _read_compiled_asset(path: Path) -> MLModel:
     """Read a compiled Core AI model; it has operations where it holds bytecode beside the program."""
-    files = sorted(_iter_files(path))
+    files = sorted(iter_files(path))
     asset = read_compiled_asset(path, files)
     model = MLModel(path, "compiled Core AI program", "", is_compiled=True, compiled_asset=asset)
     bytecode = sorted(file for file, _ in files if file.parent == path and file.suffix == ".mlirb")
@@ -183,7 +183,7 @@ _FOLDERS: Mapping[str, Callable[[Path], MLModel]] = {
 
 def _add_metadata(model: MLModel, path: Path) -> MLModel:
     """Return a compiled model with what ``metadata.json`` says of it: features, precisions, counts."""
-    weights = sum(size for file, size in _iter_files(path) if "weight" in str(file.relative_to(path)))
+    weights = sum(size for file, size in iter_files(path) if "weight" in str(file.relative_to(path)))
     model = replace(model, is_compiled=True, weight_file_bytes=weights)
     if not (path / "metadata.json").is_file():
         return model
@@ -255,7 +255,7 @@ def _read_shape(shape: object) -> tuple[int | None, ...] | None:
 # Files ------------------------------------------------------------------------------------------------------
 
 
-def _iter_files(path: Path) -> Iterator[tuple[Path, int]]:
+def iter_files(path: Path) -> Iterator[tuple[Path, int]]:
     """Yield the files of a folder with their sizes; links are not followed."""
     count = 0
     for folder, _, names in os.walk(path):
@@ -269,7 +269,7 @@ def _iter_files(path: Path) -> Iterator[tuple[Path, int]]:
 
 def _iter_sizes(path: Path) -> Iterator[int]:
     if path.is_dir():
-        yield from (size for _, size in _iter_files(path))
+        yield from (size for _, size in iter_files(path))
     else:
         yield path.stat().st_size
 

@@ -31,6 +31,8 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _MAX_DEPTH = 64
+_MAX_TOKENS = 10_000_000
+"""Five times those of a program with 20,000 operations, and some twenty seconds."""
 _BOOLEANS = {"true": True, "false": False}
 _OPEN = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
@@ -54,7 +56,7 @@ class _Tokens:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._position = 0
+        self._position = self._count = 0
         self.next = ""
         self.next_kind = ""
         self._advance()
@@ -81,6 +83,9 @@ class _Tokens:
         return DamagedModelError(f"{problem} (line {line:,})")
 
     def _advance(self) -> None:
+        self._count += 1
+        if self._count > _MAX_TOKENS:
+            raise self.damage(f"has more than {_MAX_TOKENS:,} words and marks")
         match = _TOKEN.match(self._text, self._position)
         if match is None:
             rest = self._text[self._position : self._position + 40].strip()
@@ -104,9 +109,9 @@ def _read_function(tokens: _Tokens) -> Function:
     while not tokens.skip(")"):
         inputs.append(_read_typed_name(tokens))
         tokens.skip(",")
-    _read_attributes(tokens)
+    attributes = _read_attributes(tokens)
     operations, outputs = _read_body(tokens)
-    return Function(name, tuple(inputs), outputs, tuple(operations), opset)
+    return Function(name, tuple(inputs), outputs, tuple(operations), opset, attributes)
 
 
 def _read_body(tokens: _Tokens) -> tuple[list[Operation], tuple[str, ...]]:

@@ -59,13 +59,18 @@ class Operation:
     @property
     def is_constant(self) -> bool:
         """True for an operation that only holds a value."""
-        return self.kind in _CONSTANT_KINDS
+        return is_constant_kind(self.kind)
 
 
 MAX_OPERATIONS = 1_000_000
 """The most operations of a function; the largest models known have some tens of thousands."""
 
 _CONSTANT_KINDS = frozenset({"const", "constant", "loadConstant", "loadConstantND"})
+
+
+def is_constant_kind(kind: str) -> bool:
+    """Return True for a kind of operation that only holds a value, also with its set (``ios18.const``)."""
+    return kind.rpartition(".")[2] in _CONSTANT_KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +88,17 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of a model; a neural network has one, named ``main``. ``opset`` is ``CoreML7`` or alike."""
+    """A function of a model; a neural network has one, named ``main``. ``opset`` is ``CoreML7`` or alike.
+
+    ``attributes`` are what a text states of the whole function, such as the costs in an ``analytics.mil``.
+    """
 
     name: str
     inputs: tuple[Value, ...]
     outputs: tuple[str, ...]
     operations: tuple[Operation, ...]
     opset: str = ""
+    attributes: Mapping[str, Constant] = field(default_factory=dict)
 
     def computing(self) -> Iterator[Operation]:
         """Iterate over the operations that compute: neither constants nor parts of other operations."""

@@ -14,14 +14,20 @@ from typing import Literal, TypeAlias
 from tracekit.model.vocabulary import Engine
 
 Runtime: TypeAlias = Literal["Core ML", "Core AI"]
+MAX_PLANNED_OPERATIONS = 200_000
+"""The most operations of a plan; the largest models known have some tens of thousands."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanMessage:
-    """A sentence of the runtime, word for word: why ``device`` (in the plan's own spelling) is not used."""
+    """A sentence of the runtime, word for word: why ``device`` (in the plan's own spelling) is not used.
+
+    ``count`` is how often the file has it, where equal ones are kept once.
+    """
 
     text: str
     device: str = ""
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +67,16 @@ class PlannedRegion:
 
 @dataclass(frozen=True, slots=True)
 class PlannedFunction:
-    """A function of a plan: its operations, or only its regions."""
+    """A function of a plan: its operations, or only its regions.
+
+    ``overheads_ms`` are the plan's estimates for what segments cost beside their operations, in its own
+    words: ``Launch_ane_ms``, ``Src_ane_Dest_bnns_ms``.
+    """
 
     name: str
     operations: tuple[PlannedOperation, ...] = ()
     regions: tuple[PlannedRegion, ...] = ()
+    overheads_ms: Mapping[str, float] = field(default_factory=dict)
 
     def computing(self) -> Iterator[PlannedOperation]:
         """Iterate over the operations that compute; a constant is on no engine."""
@@ -78,8 +89,10 @@ class Plan:
 
     ``form`` names the kind of file (``analytics.mil``). ``chip`` is the compiler's word for the target
     (``H16G``, ``h17c``), ``os_build`` the build of the system, ``compute_units`` the setting that was asked
-    for, ``model`` the name or hash of the model; each is empty where the file does not state it. ``messages``
-    are those about the whole plan. ``limits`` are sentences about what the file does not show.
+    for, ``model`` the name or hash of the model, ``model_sha256`` the hash of its ``model.mil`` (or
+    ``coremldata.bin``); each is empty where the file does not state it. ``messages`` are those about the
+    whole plan. ``ane_regions`` is the number of regions for the Neural Engine where a plan of regions shows
+    it, 0 included; None where it does not. ``limits`` are sentences about what the file does not show.
     """
 
     path: Path
@@ -90,5 +103,7 @@ class Plan:
     os_build: str = ""
     compute_units: str = ""
     model: str = ""
+    model_sha256: str = ""
     messages: tuple[PlanMessage, ...] = ()
+    ane_regions: int | None = None
     limits: tuple[str, ...] = ()
