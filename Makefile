@@ -13,7 +13,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 OUT ?= demo-output
 SAMPLES := $(sort $(patsubst %/truth.json,%,$(wildcard sample_traces/*/truth.json)))
 
-.PHONY: help setup demo quick affected test extras coverage lint types format check samples bench calibrate columns attack stories clean
+.PHONY: help setup demo quick affected test extras coverage lint types format check samples bench calibrate columns oracle attack stories clean
 
 help: ## list these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -101,6 +101,7 @@ bench: $(READY) ## how long things take, and how that grows with their size
 	$(BIN)/python benchmarks/lint.py --out bench-lint.json
 	$(BIN)/python benchmarks/fleet.py --out bench-fleet.json
 	$(BIN)/python benchmarks/fleet_questions.py --out bench-fleet-questions.json
+	$(BIN)/python benchmarks/model_files.py --out bench-model-files.json
 
 # make attack MINUTES=60: more of everything; docs/security.md has the figures of a full run
 MINUTES ?= 15
@@ -133,6 +134,16 @@ columns: $(READY) ## the tables of columns and the rules in docs/, and the JSON 
 	$(BIN)/python docs/write_rules.py
 	$(BIN)/python docs/write_recipes.py
 
+# Apple's packages in an environment of their own: coreai-core needs a newer numpy than tracekit asks for.
+ORACLE := .venv-coreai/.ready
+
+oracle: $(ORACLE) ## make .venv-coreai with Apple's packages (Linux, 430 MB): the tests make models and probes with them
+
+$(ORACLE): $(READY)
+	$(BIN)/python -m venv .venv-coreai
+	.venv-coreai/bin/python -m pip install --quiet --disable-pip-version-check coreai-core==1.0.0b3 coremltools==9.0
+	@touch $@
+
 clean: ## remove .venv and everything that was generated
 	rm -f tracekit/parsers/xml/_scanner.c tracekit/parsers/_columns.c tracekit/parsers/*.so tracekit/parsers/xml/*.so
-	rm -rf .venv $(OUT) bench*.json coverage.json build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-coreai $(OUT) bench*.json coverage.json build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

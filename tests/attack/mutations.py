@@ -28,6 +28,7 @@ if __name__ == "__main__":
     sys.path[:0] = [str(ROOT / name) for name in ("", "tests", "tests/support")]
 
 from attack.mutated import KINDS, Kind, load_everything
+from attack.mutated_models import MODEL_KINDS
 from attack.runner import Report, parser_of
 from tracekit.errors import TracekitError
 
@@ -42,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write the inputs of findings there")
     chosen = parser.parse_args(arguments)
-    kinds = [kind for kind in KINDS if chosen.only in kind.name]
+    kinds = [kind for kind in (*KINDS, *MODEL_KINDS) if chosen.only in kind.name]
     report = Report("mutated inputs", len(kinds) * chosen.cases)
     load_everything()
     start = time.monotonic()

@@ -122,6 +122,10 @@ def test_a_package_names_its_specification_and_never_a_file_outside(tmp_path: Pa
     name("../../other.mlmodel")
     with pytest.raises(InputError, match=r"names a file outside of the package"):
         read_model(package)
+    for no_name in ("a\ud800.mlmodel", "a\0.mlmodel"):
+        name(no_name)
+        with pytest.raises(InputError, match=r"names no file|cannot be read"):
+            read_model(package)
 
 
 @needs_models
@@ -137,3 +141,22 @@ def test_real_models_have_the_operations_of_their_makers(name: str, counts: dict
     read = read_model(SHARED / name)
     found = Counter(item.kind for function in read.functions for item in function.computing())
     assert {kind: found[kind] for kind in counts} == counts
+
+
+@pytest.mark.parametrize(
+    ("dtype", "data", "values"),
+    [
+        (10, b"\x00\x3e\x00\xfc\x00", (1.5, float("-inf"))),  # fp16; a last byte is no number
+        (21, b"\x01\xff", (1, -1)),
+        (32, b"\x02\x01\xff\xff", (258, 65535)),
+        (99, b"\x01\xff", ()),
+    ],
+)
+def test_constants_in_bytes_are_little_endian_numbers(
+    tmp_path: Path, dtype: int, data: bytes, values: tuple[float, ...]
+) -> None:
+    packed = message((1, message((7, message((1, data))))))
+    constant = message((2, tensor_type(dtype, len(values))), (3, packed))
+    relu = operation("relu", ("y", tensor_type(10, 1)), x="x", alpha=constant)
+    (function,) = read_model(write(tmp_path, model(PROGRAM, program(relu)))).functions
+    assert function.operations[0].attributes["alpha"] == values

@@ -45,6 +45,7 @@ _COMMANDS = (
     "lldb",
     "mcp",
     "model",
+    "probe",
     "recipe",
     "recipes",
     "record",

@@ -22,8 +22,8 @@ _FORMATS = {".txt": "text", ".md": "markdown", ".json": "json"}
 def model_command(path: str, file_format: str | None, output: str, force: bool) -> None:
     """Show what a model file computes: its operations by kind and data type, inputs, outputs and sizes.
 
-    MODEL is a .mlmodel, .mlpackage, .mlmodelc or .aimodel. It is read on any system, without Apple's
-    libraries; weights are not read.
+    MODEL is a .mlmodel, .mlpackage, .mlmodelc, .aimodel, .aimodelx or .aimodelc. It is read on any system,
+    without Apple's libraries; weights are not read.
 
     \b
     Examples:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tracekit.mlmodels.program import Constant, Function, Operation, Value, ValueType
+from tracekit.mlmodels.unreadable import refuse_encrypted, refuse_packed
 from tracekit.mlmodels.wire import DamagedModelError
 
-_PACKED = (b"pbze", b"bvx")
 _MAX_BYTES = 256 << 20
 
 
@@ -73,10 +73,10 @@ def _load(path: Path) -> Mapping[str, Any]:
     if path.stat().st_size > _MAX_BYTES:
         raise DamagedModelError(f"holds {path.name} of more than {_MAX_BYTES:,} bytes")
     data = path.read_bytes()
-    if data.startswith(_PACKED):
-        raise DamagedModelError(f"holds {path.name} in a compressed form, which is not read")
+    refuse_packed(data, path.name)
     try:
         loaded = json.loads(data)
     except ValueError as error:
+        refuse_encrypted(data, path.name)
         raise DamagedModelError(f"holds {path.name}, which is no JSON") from error
     return loaded if isinstance(loaded, dict) else {}

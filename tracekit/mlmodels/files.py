@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tracekit.errors import InputError
+from tracekit.mlmodels.compiled_asset import CompiledAsset, is_compiled_asset, read_compiled_asset
 from tracekit.mlmodels.coreai import add_asset_metadata, read_module
 from tracekit.mlmodels.coreml import read_specification
 from tracekit.mlmodels.counts import describe_disagreement
@@ -18,9 +19,10 @@ from tracekit.mlmodels.espresso import read_network
 from tracekit.mlmodels.mil_text import read_program
 from tracekit.mlmodels.mlir_bytecode import MAGIC
 from tracekit.mlmodels.program import Feature, MLModel, ValueType
+from tracekit.mlmodels.unreadable import SAMPLE_BYTES, refuse_encrypted, refuse_packed
 from tracekit.mlmodels.wire import DamagedModelError
 
-KINDS = ".mlmodel, .mlpackage, .mlmodelc, .aimodel"
+KINDS = ".mlmodel, .mlpackage, .mlmodelc, .aimodel, .aimodelx, .aimodelc"
 """The kinds of models that are read, for messages and help."""
 
 _MAX_TEXT_BYTES = 256 << 20
@@ -56,9 +58,11 @@ def _read_file(path: Path) -> MLModel:
         return read_module(view, path)
     if bytes(view[:8]) == b"program(":
         return MLModel(path, "ML Program", "text", functions=tuple(read_program(_read_text(path))))
+    refuse_packed(view[:8].tobytes(), "")
     try:
         return read_specification(view, path)
     except DamagedModelError as error:
+        refuse_encrypted(view[:SAMPLE_BYTES].tobytes(), "")
         if path.suffix == ".mlmodel":
             raise
         raise DamagedModelError(f"is no model; read as a Core ML specification, it {error}") from error
@@ -72,6 +76,8 @@ def _read_folder(path: Path, depth: int) -> MLModel:
             return read(path)
     if (path / "coremldata.bin").is_file():
         return _read_other_compiled(path, depth)
+    if is_compiled_asset(path):
+        return _read_compiled_asset(path)
     raise DamagedModelError(f"is no model: it holds none of {', '.join(_FOLDERS)}, coremldata.bin")
 
 
@@ -88,7 +94,11 @@ def _read_package(path: Path) -> MLModel:
     if not isinstance(named, str):
         raise DamagedModelError("has a Manifest.json that names no model")
     inner = path / "Data" / named
-    if not inner.resolve().is_relative_to(path.resolve()):
+    try:
+        is_inside = inner.resolve().is_relative_to(path.resolve())
+    except ValueError as error:  # a name that no file system has
+        raise DamagedModelError("has a Manifest.json that names no file") from error
+    if not is_inside:
         raise DamagedModelError("has a Manifest.json that names a file outside of the package")
     model = _read_file(inner)
     weights = sum(size for file, size in iter_files(path) if file != inner and file.parent != path)
@@ -129,6 +139,37 @@ def _read_asset(path: Path) -> MLModel:
     model = replace(_read_file(path / "main.mlirb"), path=path)
     metadata = path / "metadata.json"
     return add_asset_metadata(model, _load_json(metadata)) if metadata.is_file() else model
+
+
+def _read_compiled_asset(path: Path) -> MLModel:
+    """Read a compiled Core AI model; it has operations where it holds bytecode beside the program."""
+    files = sorted(iter_files(path))
+    asset = read_compiled_asset(path, files)
+    model = MLModel(path, "compiled Core AI program", "", is_compiled=True, compiled_asset=asset)
+    bytecode = sorted(file for file, _ in files if file.parent == path and file.suffix == ".mlirb")
+    limits = [*asset.limits, *_describe_limits(asset)]
+    if bytecode:
+        source = _read_file(bytecode[0])
+        model = replace(model, functions=source.functions, inputs=source.inputs, outputs=source.outputs)
+        limits.append(
+            f"The operations are those of {bytecode[0].name}; the compiled program may have others."
+        )
+    else:
+        limits.append(
+            "Its operations with their types are in a compiled program, whose form is not published: only"
+            " the names of operations in it are listed."
+        )
+    return replace(model, limits=tuple(limits))
+
+
+def _describe_limits(asset: CompiledAsset) -> Iterator[str]:
+    regions = [region for delegate in asset.delegates for region in delegate.regions]
+    if regions:
+        yield "A region's engine is the one in its name: what it was compiled for, not where it ran."
+    elif asset.delegates:
+        yield "No name in its delegates is that of a region: which engines serve them is not shown."
+    else:
+        yield "It holds no delegates: no name in it is that of an engine."
 
 
 _FOLDERS: Mapping[str, Callable[[Path], MLModel]] = {
@@ -237,7 +278,13 @@ def _read_text(path: Path, most_bytes: int = _MAX_TEXT_BYTES) -> str:
     size = path.stat().st_size
     if size > most_bytes:
         raise DamagedModelError(f"holds {path.name} of {size:,} bytes; at most {most_bytes:,} are read")
-    return path.read_bytes().decode("utf-8", "replace")
+    data = path.read_bytes()
+    refuse_packed(data, path.name)
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        refuse_encrypted(data, path.name)
+        return data.decode("utf-8", "replace")
 
 
 def _load_json(path: Path) -> Any:

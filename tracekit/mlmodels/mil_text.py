@@ -8,6 +8,7 @@ braces of blocks, only changes the depth.
 from __future__ import annotations
 
 import re
+from math import inf
 
 from tracekit.mlmodels.program import (
     BLOB,
@@ -67,8 +68,10 @@ class _Tokens:
         self._advance()
 
     def take(self, expected: str = "") -> str:
-        """Return the next token and move on; raise unless it is ``expected``, where that is given."""
+        """Return the next token and move on; raise at the end, and for another than ``expected``."""
         token = self.next
+        if not token:
+            raise self.damage("ends too soon")
         if expected and token != expected:
             raise self.damage(f"has {token[:40]!r} where {expected!r} belongs")
         self._advance()
@@ -157,8 +160,6 @@ def _read_outputs(tokens: _Tokens) -> tuple[str, ...]:
     while not tokens.skip(")"):
         names.append(tokens.take())
         tokens.skip(",")
-        if not tokens.next:
-            raise tokens.damage("ends within a function")
     return tuple(names)
 
 
@@ -258,8 +259,6 @@ def _read_dimensions(tokens: _Tokens) -> tuple[int | None, ...]:
     dimensions: list[int | None] = []
     while not tokens.skip("]"):
         kind, token = tokens.next_kind, tokens.take()
-        if not token:
-            raise tokens.damage("ends within a type")
         if (kind, token) != ("mark", ","):
             dimensions.append(int(token) if kind == "number" and token.lstrip("-").isdigit() else None)
     return tuple(dimensions)
@@ -343,8 +342,10 @@ def _read_number(token: str) -> Constant:
     if "x" in token:
         try:
             return float.fromhex(token)
-        except (OverflowError, ValueError) as error:
-            raise DamagedModelError(f"has {token[:40]!r}, which is no number") from error
+        except OverflowError:
+            return -inf if token.startswith("-") else inf
+        except ValueError as error:
+            raise DamagedModelError(f"has {token[:40]!r} where a number belongs") from error
     return int(token) if token.lstrip("+-").isdigit() and len(token) < 40 else float(token)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
-
-import numpy as np
 
 from tracekit.mlmodels.coreml_names import DTYPES
 from tracekit.mlmodels.program import BLOB, CONSTANT_VALUES, Constant, Function, Operation, Value, ValueType
@@ -134,7 +133,7 @@ def _read_tensor(tensor: Message, declared: ValueType | None) -> Constant | None
         values = _read_packed(tensor.message(7).view(1), dtype)
     elif 6 in tensor:
         data = tensor.message(6).view(1)
-        values = np.frombuffer(data[: len(data) // 8 * 8][: 8 * CONSTANT_VALUES], "<f8").tolist()
+        values = _unpack(data, "d")
     else:
         number = next((number for number in (2, 3, 5) if number in tensor), 0)
         values = tensor.message(number).integers(1, CONSTANT_VALUES) if number else ()
@@ -146,21 +145,22 @@ def _read_tensor(tensor: Message, declared: ValueType | None) -> Constant | None
 
 
 _PACKED = {
-    "fp16": "<f2",
-    "int8": "i1",
-    "uint8": "u1",
-    "int16": "<i2",
-    "uint16": "<u2",
-    "uint32": "<u4",
-    "uint64": "<u8",
+    "fp16": "e",
+    "int8": "b",
+    "uint8": "B",
+    "int16": "h",
+    "uint16": "H",
+    "uint32": "I",
+    "uint64": "Q",
 }
 
 
 def _read_packed(data: memoryview, dtype: str) -> list[Constant]:
-    spelling = _PACKED.get(dtype)
-    if spelling is None:
-        return []
-    size = np.dtype(spelling).itemsize
-    count = min(len(data) // size, CONSTANT_VALUES)
-    values: list[Constant] = np.frombuffer(data[: count * size], spelling).tolist()
-    return values
+    code = _PACKED.get(dtype)
+    return [] if code is None else _unpack(data, code)
+
+
+def _unpack(data: memoryview, code: str) -> list[Constant]:
+    """Return the first little-endian numbers of a code of ``struct``."""
+    count = min(len(data) // struct.calcsize(f"<{code}"), CONSTANT_VALUES)
+    return list(struct.unpack_from(f"<{count}{code}", data))

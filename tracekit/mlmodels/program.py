@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tracekit.mlmodels.compiled_asset import CompiledAsset
+
 Constant = bool | int | float | str | tuple["Constant", ...]
 """A value that the file gives in place; longer ones than ``CONSTANT_VALUES`` are left out."""
 
@@ -119,8 +121,9 @@ class MLModel:
 
     ``form`` names what it is: ``ML Program``, ``neural network``, ``pipeline``, ``Core AI program``, or the
     kind of a model without operators (``treeEnsembleClassifier``). ``stated_counts`` are the counts of
-    operators that the file's own metadata states, by kind. ``limits`` are sentences about what the file
-    does not show. ``weight_folder`` is the folder that names of files of weights are relative to.
+    operators that the file's own metadata states, by kind. ``compiled_asset`` is what the folder of a
+    compiled Core AI model shows. ``limits`` are sentences about what the file does not show.
+    ``weight_folder`` is the folder that names of files of weights are relative to.
     """
 
     path: Path
@@ -137,6 +140,7 @@ class MLModel:
     weight_file_bytes: int = 0
     weight_folder: Path | None = None
     is_compiled: bool = False
+    compiled_asset: CompiledAsset | None = None
     limits: tuple[str, ...] = ()
 
     def iter_functions(self) -> Iterator[Function]:

@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import plistlib
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from xml.parsers.expat import ExpatError
 
+from tracekit.mlmodels.bundle_manifest import load_manifest
 from tracekit.mlmodels.plans.plan import Plan, PlannedFunction
 from tracekit.mlmodels.plans.plan_file import PlanFile
 from tracekit.mlmodels.plans.values import read_object, read_text
@@ -26,30 +24,12 @@ from tracekit.mlmodels.wire import DamagedModelError
 
 FORM = "manifest.plist"
 
-_MAX_BYTES = 8 << 20
 _MAX_VALUES = 100_000
 _MAX_DEPTH = 32
 _VERSIONS, _BINARIES, _HASHES = "Package Version", "Binary File Resources", "ANERegionsHash"
 _HASH_OF_NOTHING = hashlib.sha256().hexdigest()
 _PREFERRED = {2: "the Neural Engine"}
 """``preferredDevice`` of packages whose app asked for it, by EXP-026; other numbers are not established."""
-
-_TRAILER = struct.Struct(">6xBBQQQ")
-"""Of a binary list: bytes of an offset and of a reference, parts, the first part, the table of offsets."""
-_LONG_PARTS = frozenset((4, 5, 6, 8, 0xA, 0xC, 0xD))
-_LENGTH_FOLLOWS = 0x0F
-_PROPERTY_LIST_ERRORS = (
-    ValueError,
-    OverflowError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    RecursionError,
-    MemoryError,
-    struct.error,
-    ExpatError,
-)
-"""The errors that ``plistlib`` raises for damaged lists, found by trying."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +76,7 @@ def list_limits(manifest: Manifest) -> Iterator[str]:
 
 def read_manifest(path: Path) -> Manifest:
     """Read a manifest. Raises ``DamagedModelError``."""
-    versions = read_object(_load(path).get(_VERSIONS))
+    versions = read_object(load_manifest(path).get(_VERSIONS))
     package = read_object(next(iter(versions.values()), None))
     descriptors = list(_iter_descriptors(package))
     names = dict.fromkeys(read_text(descriptor.get("entryFunctionName")) for descriptor in descriptors)
@@ -108,48 +88,6 @@ def read_manifest(path: Path) -> Manifest:
         ),
         has_no_ane_region=package.get(_BINARIES) == {} and _has_no_hash(package.get(_HASHES)),
     )
-
-
-def _load(path: Path) -> dict[str, Any]:
-    size = path.stat().st_size
-    if size > _MAX_BYTES:
-        raise DamagedModelError(f"holds {path.name} of {size:,} bytes; at most {_MAX_BYTES:,} are read")
-    try:
-        # From memory: a length in a binary list is then compared with the bytes that are there.
-        data = path.read_bytes()
-        _require_parts_apart(data)
-        loaded = plistlib.loads(data)
-    except _PROPERTY_LIST_ERRORS as error:
-        raise DamagedModelError(f"holds {path.name}, which is no property list that can be read") from error
-    return read_object(loaded)
-
-
-def _require_parts_apart(data: bytes) -> None:
-    """Raise ``ValueError`` for a binary list with parts that overlap: each would be read as a copy."""
-    if not data.startswith(b"bplist00") or len(data) < _TRAILER.size:
-        return
-    offset_bytes, _, count, _, table = _TRAILER.unpack(data[-_TRAILER.size :])
-    if count * offset_bytes > len(data):
-        raise ValueError("more parts than bytes")
-    total = 0
-    for number in range(count):
-        start = table + number * offset_bytes
-        place = int.from_bytes(data[start : start + offset_bytes], "big")
-        total += _measure_part(data, place)
-        if total > 2 * len(data):
-            raise ValueError("parts that overlap")
-
-
-def _measure_part(data: bytes, place: int) -> int:
-    """Return the length that a part of a binary list states; the widest have two bytes for each of it."""
-    token = data[place]
-    length = token & 0x0F
-    if token >> 4 not in _LONG_PARTS:
-        return 1
-    if length == _LENGTH_FOLLOWS:
-        size = 1 << (data[place + 1] & 0x0F)
-        length = int.from_bytes(data[place + 2 : place + 2 + size], "big")
-    return length
 
 
 def _iter_descriptors(package: dict[str, Any]) -> Iterator[dict[str, Any]]:

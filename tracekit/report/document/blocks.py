@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tracekit.frozen import frozen
-from tracekit.model.trace import Severity
-from tracekit.report.wording.findings import NextStep
+
+if TYPE_CHECKING:  # documents about models are printed without pandas
+    from tracekit.model.trace import Severity
+    from tracekit.report.wording.findings import NextStep
 
 SEVERITY_WORD: dict[Severity, str] = {"error": "error", "warning": "warning", "info": "note"}
 ColumnKind: TypeAlias = Literal["text", "number", "engine"]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from tracekit.mlmodels import Feature, Function, MLModel, ValueType
 from tracekit.mlmodels.counts import KindCount, count_kinds, list_systems
 from tracekit.report.document.blocks import Fact, Facts, Headline, Item, Items, Section, Table
+from tracekit.report.models.compiled import build_asset_sections, describe_asset
 from tracekit.text import format_size, plural
 
 _MOST_KINDS = 40
@@ -30,6 +31,8 @@ def build_model(model: MLModel) -> list[Section]:
         sections.append(Section("functions", "Functions", (_list_functions(functions),)))
     if functions:
         sections.append(Section("operations", "Operations", tuple(_list_kinds(functions))))
+    if model.compiled_asset:
+        sections.extend(build_asset_sections(model.compiled_asset))
     if model.limits:
         items = Items(tuple(Item(text) for text in model.limits), is_of_limits=True)
         sections.append(Section("limits", "What the file does not show", (items,)))
@@ -38,6 +41,8 @@ def build_model(model: MLModel) -> list[Section]:
 
 def _summarize(model: MLModel) -> str:
     functions = list(model.iter_functions())
+    if model.compiled_asset:
+        return f"{_capitalize(model.form)} with {describe_asset(model.compiled_asset)}."
     if not functions:
         return f"{_capitalize(model.form)}: its file shows no operations."
     operations = _count_operations(model)
@@ -60,10 +65,11 @@ def _capitalize(text: str) -> str:
 
 def _list_facts(model: MLModel) -> Facts:
     systems = list_systems(model)
-    facts = [
-        Fact("Version", model.version + (f" ({systems} and later)" if systems else "")),
-        Fact("Size", format_size(model.size_bytes)),
-    ]
+    facts = [Fact("Size", format_size(model.size_bytes))]
+    if model.version:
+        facts.insert(0, Fact("Version", model.version + (f" ({systems} and later)" if systems else "")))
+    if model.compiled_asset:
+        facts.insert(0, Fact("Targets", ", ".join(model.compiled_asset.targets) or "not named"))
     if model.weight_file_bytes:
         facts.append(Fact("Weights", format_size(model.weight_file_bytes)))
     # A name with dots is a key of the tool that wrote it.

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
+from math import isfinite
 from typing import Any
 
 from tracekit.mlmodels import Feature, Function, MLModel, Operation, Value, ValueType
 from tracekit.mlmodels.counts import count_kinds, list_systems
+from tracekit.mlmodels.program import Constant
 from tracekit.text import escape_json
 
 SCHEMA = "tracekit-model/1"
@@ -38,6 +41,7 @@ def _build_model(model: MLModel) -> dict[str, Any]:
         "stated_counts": dict(model.stated_counts),
         "functions": [_build_function(function) for function in model.functions],
         "stages": [{"name": name, **_build_model(stage)} for name, stage in model.stages],
+        "compiled_asset": asdict(model.compiled_asset) if model.compiled_asset else None,
         "limits": list(model.limits),
     }
 
@@ -71,6 +75,13 @@ def _build_function(function: Function) -> dict[str, Any]:
     }
 
 
+def _build_constant(value: Constant) -> Any:
+    """Return a constant; JSON has no infinity, which masks hold, so such numbers are texts: ``-inf``."""
+    if isinstance(value, tuple):
+        return [_build_constant(item) for item in value]
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
+
+
 def _build_value(value: Value) -> dict[str, Any]:
     return {"name": value.name, **_build_type(value.type)}
 
@@ -83,6 +94,6 @@ def _build_operation(operation: Operation) -> dict[str, Any]:
         "is_part": operation.is_part,
         "inputs": [{"parameter": parameter or None, "value": value} for parameter, value in operation.inputs],
         "outputs": [_build_value(value) for value in operation.outputs],
-        "attributes": dict(operation.attributes),
+        "attributes": {name: _build_constant(value) for name, value in operation.attributes.items()},
         "source": operation.source or None,
     }

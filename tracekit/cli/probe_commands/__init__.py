@@ -1,0 +1,1 @@
+"""The commands of ``tracekit probe``, a file each."""

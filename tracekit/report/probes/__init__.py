@@ -1,0 +1,1 @@
+"""Results of probes, for people and for programs."""
