@@ -251,3 +251,18 @@ def test_a_plan_of_core_ml_is_not_compared_with_calls_of_core_ai() -> None:
     joined = join(scene([(2, 6, 0), (10, 18, 2)], plans=[plan]))
     assert (joined.matched_calls, joined.limits) == (0, ("other-runtime",))
     assert {agreement for _, _, agreement in judged(joined)} == {"unknown"}
+
+
+def test_a_few_calls_that_have_the_plans_number_by_chance_are_no_match() -> None:
+    """Two of six calls have one piece, as the plan; one has none."""
+    starts = [30.0 * number for number in range(7)]
+    rows = [prediction(start, start + 20) for start in starts]
+    rows += [ane(start + begin, start + end, label) for start in starts[:4] for begin, end, label in CUT]
+    rows += [ane(start + 2, start + 6, FIRST) for start in starts[4:6]]
+    samples: list[Sample] = [
+        (start + tick, "a", BNNS if start == starts[6] else CALL) for start in starts for tick in range(1, 20)
+    ]
+    joined = join(analyze(on_system(with_evidence(trace_of(samples), rows)), plans=[plan_of("AC")]))
+    assert (joined.matched_calls, joined.absent_calls, joined.pieces) == (0, 1, 2)
+    assert {agreement for _, _, agreement in judged(joined)} == {"unknown"}
+    assert joined.limits == ("pieces-differ",)

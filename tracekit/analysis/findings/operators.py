@@ -91,16 +91,15 @@ def find_operators_left(calls: Calls) -> Iterator[Finding[OperatorNumbers]]:
     """Yield a finding per model with operations off the Neural Engine, unless its calls ran without it."""
     for model, joint in _iter_planned(calls):
         leaving = joint.list_leaving()
-        if leaving and not (joint.absent_calls and not joint.matched_calls and joint.anticipated_pieces):
+        if leaving and not (joint.is_elsewhere and joint.anticipated_pieces):
             yield _make_operators_left(calls, model, joint, leaving)
 
 
 def find_plan_not_followed(calls: Calls) -> Iterator[Finding[PlanDifference]]:
     """Yield a finding per model whose calls have no piece on the engine, or another number than the plan."""
     for model, joint in _iter_planned(calls):
-        if joint.pieces is None or joint.matched_calls or joint.anticipated_pieces == joint.pieces:
-            continue
-        if joint.absent_calls or joint.pieces:
+        has_others = bool(joint.pieces) and joint.pieces != joint.anticipated_pieces
+        if (joint.is_elsewhere and joint.anticipated_pieces) or (has_others and not joint.matched_calls):
             yield _make_plan_not_followed(calls, model, joint)
 
 
@@ -131,8 +130,9 @@ def _is_observed(joint: JoinedModel) -> bool:
         (n for n, segment in enumerate(joint.segments) if segment.anticipated is Engine.ANE),
         default=-1,
     )
-    return joint.matched_calls + joint.absent_calls > 0 and all(
-        segment.observed is not None or (first_piece is not None and first_piece < number < last_piece)
+    return all(
+        segment.observed is not None
+        or (first_piece is not None and joint.matched_calls > 0 and first_piece < number < last_piece)
         for number, segment in enumerate(joint.segments)
         if segment.anticipated not in (None, Engine.ANE)
     )
@@ -232,8 +232,8 @@ def _list_rules(joint: JoinedModel, leaving: Sequence[int]) -> tuple[str, ...]:
 
 
 def _make_plan_not_followed(calls: Calls, model: ModelCalls, joint: JoinedModel) -> Finding[PlanDifference]:
-    observed = {segment.observed for segment in joint.segments} if joint.absent_calls else {None}
-    is_gone = bool(joint.absent_calls) and joint.anticipated_pieces > 0
+    observed = {segment.observed for segment in joint.segments} if joint.is_elsewhere else {None}
+    is_gone = joint.is_elsewhere and joint.anticipated_pieces > 0
     numbers: PlanDifference = {
         **_count(joint, model, joint.list_leaving()),
         "observed": observed.pop() if len(observed) == 1 else None,

@@ -122,8 +122,8 @@ class JoinedModel:
     of files without their folders, ``plan_form`` the kind of plan, ``plan_chip`` and ``plan_build`` its
     target; each is empty where there is none. ``typical_call`` is the row of the window whose length is the
     median, ``length_ns`` its length. ``pieces`` is the usual number of pieces per call on the Neural Engine,
-    ``matched_calls`` the number of calls whose pieces are those of the plan, ``absent_calls`` the number of
-    those that ran without it.
+    ``matched_calls`` the number of calls whose pieces are those of the plan (0 unless most are),
+    ``absent_calls`` the number of those that ran without it.
     ``lost_ns`` is the median time per call between pieces that segments off the engine separate;
     ``lost_total_ns`` the sum over ``windows``, the matched calls that overlap no other. Both are None where
     that cannot be measured; ``windows`` are then the matched calls. ``limits`` are codes of what limits the
@@ -150,6 +150,11 @@ class JoinedModel:
     absent_calls: int = 0
     lost_total_ns: int | None = None
     windows: WindowRanges = field(default_factory=WindowRanges)
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """True where most calls ran without the Neural Engine."""
+        return self.pieces == 0 and self.absent_calls > 0
 
     def list_leaving(self) -> list[int]:
         """Return the positions of the operations that are anticipated off the Neural Engine."""

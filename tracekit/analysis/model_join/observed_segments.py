@@ -91,20 +91,18 @@ def _observe_counted(calls: Calls, rows: IntArray, function: str, unseen: Observ
     limits += ["order-differs"] if (is_equal & ~pieces.is_ordered).any() else []
     limits += ["other-function"] if (~pieces.is_of_function).any() else []
     limits += ["pieces-differ"] if ((pieces.counts > 0) & ~is_equal).any() else []
-    limits += ["calls-differ"] if is_matched.any() and is_absent.any() else []
-    observation = replace(
-        unseen,
-        pieces=_find_usual(pieces),
-        matched_calls=int(is_matched.sum()),
-        absent_calls=int(is_absent.sum()),
-    )
-    if observation.matched_calls >= max(observation.absent_calls, 1):
+    observation = replace(unseen, pieces=_find_usual(pieces), absent_calls=int(is_absent.sum()))
+    matched, with_pieces = int(is_matched.sum()), int((pieces.counts > 0).sum())
+    # A few calls that have the plan's number of pieces, or none, are not what the model usually does.
+    if matched and 2 * matched >= max(with_pieces, 2 * observation.absent_calls):
         limits += [] if pieces.is_named[is_matched].all() else ["matched-by-count"]
-        observation = _observe_matched(
-            calls, rows[is_matched], pieces.of_calls(is_matched, count), observation
-        )
-    elif observation.absent_calls:
+        limits += ["calls-differ"] if observation.absent_calls else []
+        edges = pieces.of_calls(is_matched, count)
+        observation = replace(observation, matched_calls=matched)
+        observation = _observe_matched(calls, rows[is_matched], edges, observation)
+    elif observation.absent_calls > with_pieces:
         limits += ["not-on-engine"] if count else []
+        limits += ["calls-differ"] if matched else []
         observation = _observe_absent(calls, rows[is_absent], observation)
     return replace(observation, limits=(*limits, *observation.limits))
 

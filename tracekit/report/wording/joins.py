@@ -64,7 +64,7 @@ def describe_join(model: JoinedModel) -> str:
         leaving = f"{len(model.list_leaving()):,} anticipated off the Neural Engine; "
     if not model.plan_file:
         return f"{name}{files}. {plural(len(model.operations), 'operation')}; no plan was given."
-    count = model.matched_calls or model.absent_calls
+    count = model.matched_calls or (model.absent_calls if model.is_elsewhere else 0)
     number = f"{count:,}" if count else "none"
     calls = f"{number} of {plural(model.calls, 'call')}"
     return f"{name}{files}{target}. {operations}{leaving}held against {calls}."
@@ -95,7 +95,7 @@ def describe_limits(model: JoinedModel) -> Iterator[str]:
             )
         elif limit == "calls-differ":
             yield (
-                f"{model.matched_calls:,} calls have the pieces of the plan, {model.absent_calls:,} ran"
+                f"Some calls have the pieces of the plan, and {plural(model.absent_calls, 'call')} ran"
                 " without the Neural Engine: the table is of the more frequent ones."
             )
         elif limit == "not-on-engine":

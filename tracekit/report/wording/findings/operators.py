@@ -133,7 +133,7 @@ def _write_plan_not_followed(finding: Finding[PlanDifference]) -> Sentences:
     anticipated = numbers["anticipated"]
     on_engine = numbers["operations"] - numbers["leaving"]
     plan = f"The plan of {model} anticipates"
-    if numbers["absent_calls"] and anticipated:
+    if numbers["pieces"] == 0 and anticipated:
         what = (
             f"{on_engine:,} of {plural(numbers['operations'], 'operation')}"
             if on_engine > 0
