@@ -13,6 +13,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.comparison.blocks import FloatArray
 from tracekit.comparison.bootstrap import Statistic, count_required_values
 from tracekit.comparison.cautions import select_distinct_runs
+from tracekit.comparison.drift import count_lost_degrees
 from tracekit.comparison.estimates import Estimate
 from tracekit.comparison.grid import recognize_grid
 from tracekit.comparison.metrics import run_values
@@ -49,7 +50,7 @@ class NumberSpread:
         A gate at this threshold passes an unchanged program in four of five comparisons.
         """
         error = self.fraction * math.sqrt(2 / runs_per_side)
-        df = 2.0 * (runs_per_side - 1)
+        df = 2.0 * (runs_per_side - 1) - count_lost_degrees(runs_per_side)
         return Estimate(1.0, 1.0, 0.0, error, df, "log", "between runs").compute_smallest()
 
 

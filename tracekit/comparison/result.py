@@ -155,6 +155,11 @@ class Difference:
         return (self.high - self.low) / 2 * (quantile + NormalDist().inv_cdf(POWER)) / quantile
 
     @property
+    def drift(self) -> float | None:
+        """The change of both sides over runs in turn, as a fraction, where it is taken out; else None."""
+        return None if self.estimate is None else self.estimate.drift
+
+    @property
     def ratio(self) -> float | None:
         """The difference as a fraction of the base."""
         if self.difference is None or not self.base.value:

@@ -193,7 +193,13 @@ def _compute_difference(
         None
         if run_noise is not None
         else estimate_between_runs(
-            base_values, new_values, noise, scale, _find_most(metric, base.unit, sides), sides.spread.sessions
+            base_values,
+            new_values,
+            noise,
+            scale,
+            _find_most(metric, base.unit, sides),
+            sides.spread.sessions,
+            sides.spread.order,
         )
     )
     fewest = metric.fewest_per_run if estimate is not None else count_required_values(metric.statistic)

@@ -85,7 +85,9 @@ def _estimate_difference(
     scale = scale_of(True, base_values, new_values, *noise_values)
     run_noise = spread.find_run_noise("mean")
     if run_noise is None:
-        return estimate_between_runs(base_values, new_values, noise_values, scale, sessions=spread.sessions)
+        return estimate_between_runs(
+            base_values, new_values, noise_values, scale, sessions=spread.sessions, order=spread.order
+        )
     exact = [[RunVariation(value, 0.0, np.inf) for value in side.runs] for side in (base, new)]
     return estimate_within_runs(exact[0], exact[1], scale, run_noise, session_noise=spread.session_noise)
 

@@ -243,7 +243,22 @@ def _tested(comparison: Comparison) -> str:
     counts = len(comparison.base.runs), len(comparison.new.runs)
     builds = f" (of {plural(comparison.noise_builds, 'build')})" if comparison.noise_builds else ""
     more = f" and {comparison.noise_runs} for the noise{builds}" if comparison.noise_runs else ""
-    return f"between {plural(counts[0], 'run')} of BASE and {counts[1]} of NEW{more}{of_sessions}"
+    runs = f"between {plural(counts[0], 'run')} of BASE and {counts[1]} of NEW{more}{of_sessions}"
+    return f"{runs}{_describe_drift(comparison)}"
+
+
+def _describe_drift(comparison: Comparison) -> str:
+    """Return what both sides have in common over runs in turn, and is taken out; "" where nothing is."""
+    return next(
+        (
+            f", in turn and without the drift of both ({_subject(model, row)} {100 * row.drift:+.1f} % from the"
+            " first run to the last)"
+            for model in comparison.first_sentence.lengths
+            for row in model.rows
+            if row.drift is not None
+        ),
+        "",
+    )
 
 
 # Engines ---------------------------------------------------------------------------------------------------

@@ -180,7 +180,12 @@ def footnote(comparison: Comparison) -> str:
     several = max(len(comparison.base.runs), len(comparison.new.runs)) > 1
     parts = ["Differences are NEW minus BASE, shares in points (pts)."]
     if several:
-        parts.append("A side's number is the mean of the numbers of its runs (of times, the geometric mean).")
+        middle = ""
+        if any(row.drift is not None for group in comparison.groups for row in group.rows):
+            middle = "; of runs in turn, a time is that in the middle of the series, without the drift of both sides"
+        parts.append(
+            f"A side's number is the mean of the numbers of its runs (of times, the geometric mean{middle})."
+        )
     parts.append("'noise': the 95 % interval of the difference contains 0.")
     if one_run_per_side(comparison):
         parts.append(
