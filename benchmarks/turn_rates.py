@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from finding_rates import print_table
+from error_rates import markdown_table
 from statistics_page import write_tables
 
 from tracekit.comparison.bootstrap import FloatArray
@@ -98,7 +98,7 @@ def measure_row(drift: str, order: str, runs: int, pairs: int) -> dict[str, Any]
             found.setdefault(f"{event}, sides", []).append(differ_as_sides(base, new, None))
             found.setdefault(f"{event}, pairs", []).append(differ_as_pairs(base, new))
             found.setdefault(f"{event}, as here", []).append(differ_as_sides(base, new, places))
-    rates = {name: 100 * float(np.mean(events)) for name, events in sorted(found.items())}
+    rates = {name: round(100 * float(np.mean(events)), 1) for name, events in sorted(found.items())}
     return {"drift": drift, "order": order, "runs": runs, **rates}
 
 
@@ -111,7 +111,7 @@ def main() -> None:
     parser.add_argument("--docs", type=Path, help="a file of rows to write into docs/statistics.md")
     arguments = parser.parse_args()
     if arguments.docs:
-        write_tables(BEGIN, END, print_table(json.loads(arguments.docs.read_text("utf-8"))))
+        write_tables(BEGIN, END, markdown_table(json.loads(arguments.docs.read_text("utf-8"))))
         return
     rows = []
     for order, drift, runs in itertools.product(("mirrored", "alternating"), DRIFTS, RUNS):

@@ -36,7 +36,7 @@ class RunNoise:
     groups: Sequence[Sequence[MetricEvaluator]] = ()
     by_build: bool = False
     is_assumed: bool = False
-    """Whether ``fraction`` is the usual spread, because one run shows none."""
+    """Whether ``fraction`` is the usual spread, because one run shows none and few runs may agree by chance."""
     given: Mapping[str, float] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
@@ -69,14 +69,18 @@ class RunNoise:
 def combine_runs(
     values: Sequence[MetricValue], rule: Condition, confidence: float, noise: RunNoise, must_stay_low: bool
 ) -> MetricValue:
-    """Return the mean of the runs' values, with an interval by the spread between runs."""
+    """Return the mean of the runs' values, with an interval by the spread between runs.
+
+    Several runs show their spread: an assumed one makes the interval wider, never narrower.
+    """
     metric, kind = rule.metric, values[0].kind
     is_amount = kind == "time"
     noise_values = noise.collect_values(rule, must_stay_low, values[0])
     lows, highs = (_read_ends(values, name) for name in ("low", "high"))
     low, high = (compute_run_mean(ends, is_amount) for ends in (lows, highs))
-    if noise.fraction is not None:
-        ends = [(value.low or 0.0, value.high or 0.0) for value in values]
+    ends = [(value.low or 0.0, value.high or 0.0) for value in values]
+    is_shown = noise.is_assumed and len(values) > 1
+    if noise.fraction is not None and not is_shown:
         of_calls = [value.interval or (-np.inf, np.inf) for value in values]
         interval = add_run_spread(ends, of_calls, noise.fraction, kind, confidence)
     else:
@@ -89,6 +93,10 @@ def combine_runs(
         )
         # Few runs with few calls can lack the slow calls that the program has, and then agree by chance.
         interval = min(pooled_low, calls[0]), max(pooled_high, calls[1])
+        if is_shown and noise.fraction is not None:
+            # Runs that were all in one state of the device agree as well.
+            assumed = add_run_spread(ends, ends, noise.fraction, kind, confidence)
+            interval = min(interval[0], assumed[0]), max(interval[1], assumed[1])
     if min(value.windows for value in values) < count_fewest_calls(metric.statistic, 1):
         interval = 0.0, np.inf
     notes = [value.note for value in values] + [_describe_noise(noise, noise_values, kind)]

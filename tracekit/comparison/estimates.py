@@ -35,8 +35,11 @@ Scale: TypeAlias = Literal["log", "linear"]
 Tested: TypeAlias = Literal["between runs", "given noise", "within these recordings"]
 
 LEVEL = 0.95
-USUAL_SPREAD = 0.02
-"""The standard deviation between runs that one run is judged with: a choice, stated where it is used."""
+USUAL_SPREAD, USUAL_SPREAD_OF_TAILS = 0.05, 0.06
+"""The standard deviation between runs that few runs may not show, and that of percentiles other than the p50.
+
+Choices, stated where they are used: what the least steady of the simulated programs have (docs/statistics.md).
+"""
 POWER = 0.8
 """The part of repeated comparisons that would show the smallest change that is reported."""
 _MOST_RUNS = 200
@@ -117,6 +120,12 @@ class Estimate:
 
 def _limit_exponent(logarithm: float) -> float:
     return min(max(logarithm, -300.0), 300.0)
+
+
+def find_usual_spread(statistic: str) -> float:
+    """Return the spread between runs that is assumed of ``p50``, ``p90``, ``mean`` or another statistic."""
+    is_tail = statistic.startswith("p") and statistic != "p50"
+    return USUAL_SPREAD_OF_TAILS if is_tail else USUAL_SPREAD
 
 
 def compute_centre(values: FloatArray, scale: Scale) -> float:

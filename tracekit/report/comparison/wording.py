@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tracekit.checks.changes import describe_coverage, estimate_runs_needed
 from tracekit.checks.results import ChangeResult
-from tracekit.comparison.estimates import USUAL_SPREAD
+from tracekit.comparison.estimates import find_usual_spread
 from tracekit.comparison.grid import Grid
 from tracekit.comparison.metrics import name_late_calls
 from tracekit.comparison.observations import Unit
@@ -245,7 +245,7 @@ def usual_span(row: Difference) -> str:
         return ""
     if min(row.ratio, row.relative_low) <= -1:
         return ""
-    spread = 1.96 * USUAL_SPREAD * math.sqrt(2)
+    spread = 1.96 * find_usual_spread(row.metric) * math.sqrt(2)
     middle, *ends = (math.log1p(value) for value in (row.ratio, row.relative_low, row.relative_high))
     low, high = (
         100 * math.expm1(middle + sign * math.hypot(end - middle, spread))
