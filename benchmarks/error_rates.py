@@ -250,7 +250,7 @@ def check_cell(model: str, calls: int, runs: int, pairs: int) -> dict[str, Any]:
 
 
 def estimate_checked_interval(side: Runs, fraction: float) -> tuple[float, float]:
-    """Return the interval by which a check judges a percentile of these runs, of which nothing else is known."""
+    """Return the interval by which a check judges a percentile of runs of which nothing else is known."""
     rule = parse_requirement(f"p{100 * fraction:g} <= 1ms").rule
     assert isinstance(rule, Condition)
     values = []
@@ -259,7 +259,9 @@ def estimate_checked_interval(side: Runs, fraction: float) -> tuple[float, float
         interval = estimate_interval(run, fraction, 0.95)
         calls = len(run)
         values.append(
-            MetricValue("time", percentile, percentile, "measured", calls, interval=interval, calls=(run, run))
+            MetricValue(
+                "time", percentile, percentile, "measured", calls, interval=interval, calls=(run, run)
+            )
         )
     assumed = RunNoise(find_usual_spread(rule.metric.statistic), is_assumed=True)
     return combine_runs(values, rule, 0.95, assumed, True).interval or (0.0, math.inf)

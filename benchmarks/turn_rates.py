@@ -53,11 +53,11 @@ def draw_states(rng: np.random.Generator, pairs: int, runs: int) -> FloatArray:
 
 
 DRIFTS: dict[str, Drift] = {
-    "none": lambda rng, pairs, runs: np.zeros((pairs, runs)),
-    "steady": lambda rng, pairs, runs: np.tile(0.01 * np.arange(runs), (pairs, 1)),
+    "none": lambda _, pairs, runs: np.zeros((pairs, runs)),
+    "steady": lambda _, pairs, runs: np.tile(0.01 * np.arange(runs), (pairs, 1)),
     "walk": lambda rng, pairs, runs: np.cumsum(rng.normal(0, 0.01, (pairs, runs)), axis=1),
     "heat": draw_heat,
-    "settling": lambda rng, pairs, runs: np.tile(0.06 * np.exp(-np.arange(runs) / 1.5), (pairs, 1)),
+    "settling": lambda _, pairs, runs: np.tile(0.06 * np.exp(-np.arange(runs) / 1.5), (pairs, 1)),
     "states": draw_states,
 }
 

@@ -83,8 +83,8 @@ def test_the_rate_of_false_alarms_and_the_power(per_run: float) -> None:
     rng = np.random.default_rng(37)
     drift = per_run * np.arange(8)
     rates = {"alarm": 0, "found": 0, "found without it": 0}
-    for base, new in rng.normal(0, 0.02, (1500, 2, 4)):
-        base, new = base + drift[ALTERNATING.base], new + drift[ALTERNATING.new]
+    drifts = np.stack([drift[ALTERNATING.base], drift[ALTERNATING.new]])
+    for base, new in rng.normal(0, 0.02, (1500, 2, 4)) + drifts:
         rates["alarm"] += between(base, new, ALTERNATING).probability < 0.05
         rates["found"] += between(base, new + 0.05, ALTERNATING).probability < 0.05
         rates["found without it"] += between(base, new + 0.05, None).probability < 0.05

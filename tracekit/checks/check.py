@@ -8,7 +8,7 @@ from dataclasses import replace
 from tracekit.analysis.result import Analysis
 from tracekit.checks.evaluator import MetricEvaluator
 from tracekit.checks.parser import parse_requirement
-from tracekit.checks.requirements import Absence, Condition, EnginePresence, Operator, Requirement
+from tracekit.checks.requirements import AMOUNTS, Absence, Condition, EnginePresence, Operator, Requirement
 from tracekit.checks.results import CheckResult, MetricValue, Outcome
 from tracekit.checks.run_values import RunNoise, combine_runs
 from tracekit.comparison.cautions import select_distinct_runs
@@ -35,8 +35,9 @@ def check(
     Several analyses are runs of the same program. A number is judged by its interval at ``confidence``;
     with 0, the recorded numbers alone are judged. ``run_noise`` is the standard deviation between runs of
     the program, as a fraction (0.02), or by percentile, as in ``compare``; ``noise_from`` are two or more
-    recordings that show it, or groups of them: one for each build. Without them, lengths
-    are judged as if runs differed by 5 % (percentiles other than the p50: 6 %), or by more where they do. Raises ``UsageError`` that points at the column of a mistake.
+    recordings that show it, or groups of them: one for each build. Without them, lengths and energy are
+    judged as if runs differed by 5 % (percentiles other than the p50: 6 %), or by more where they do.
+    Raises ``UsageError`` that points at the column of a mistake.
     """
     analyses = [analysis] if isinstance(analysis, Analysis) else analysis
     is_valid = isinstance(analyses, Sequence) and all(isinstance(run, Analysis) for run in analyses)
@@ -88,7 +89,7 @@ def _check_requirement(
         if len(values) > 1 or noise:
             actual = combine_runs(values, rule, confidence, noise, must_stay_low(requirement, rule))
             measured = judge_condition(requirement, rule, actual)
-        if noise or values[0].kind != "time" or not _is_estimate(rule):
+        if noise or values[0].kind not in AMOUNTS or not _is_estimate(rule):
             return measured
         return _judge_with_usual_spread(measured, values, rule, confidence)
     if len(results) == 1:

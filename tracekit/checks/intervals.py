@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tracekit.checks.requirements import Kind
+from tracekit.checks.requirements import AMOUNTS, Kind
 from tracekit.comparison.blocks import FloatArray
 from tracekit.comparison.bootstrap import Statistic, count_required_values, estimate
 from tracekit.comparison.estimates import compute_centre, scale_of
@@ -71,7 +71,7 @@ def add_run_spread(
 ) -> Interval:
     """Return the interval of the mean of runs from those of their calls, and a normal spread between runs.
 
-    The distances of the ends from the numbers are added in squares (Zou and Donner 2008), of times by their
+    The distances of the ends from the numbers are added in squares (Zou and Donner 2008), of amounts by their
     logarithms. ``ends`` has each run's number, with the lowest and the highest value that calls without one
     could have. ``spread`` is a standard deviation: of shares as a fraction of 1, of other numbers as a
     fraction of the number.
@@ -80,7 +80,7 @@ def add_run_spread(
         [[*end, *interval] for end, interval in zip(ends, calls, strict=True)]
     ).T
     reach = normal_quantile((1 + confidence) / 2) * spread / math.sqrt(len(ends))
-    if kind == "time" and min(lows.min(), call_lows.min()) > 0:
+    if kind in AMOUNTS and min(lows.min(), call_lows.min()) > 0:
         lows, highs, call_lows, call_highs = (
             np.log(values) for values in (lows, highs, call_lows, call_highs)
         )

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tracekit.cli.analysing import add_analysis_options, analyse
+from tracekit.cli.analysing import (
+    add_analysis_options,
+    add_companions,
+    analyse,
+    with_companions_option,
+)
 from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.check_config import NAME, Config, find_nearest_config, read_config
 from tracekit.cli.intervals import (
@@ -61,6 +66,7 @@ _FORMATS = {".json": "json", ".txt": "text", ".xml": "junit"}
 )
 @click.option("--junit", metavar="FILE", help="Write JUnit XML to FILE as well.")
 @click.option("--also", multiple=True, metavar="INPUT", help="A further run of the same program. Repeatable.")
+@with_companions_option
 @run_noise_option
 @noise_from_option
 @confidence_option
@@ -76,6 +82,7 @@ def check_command(
     format_: str | None,
     junit: str | None,
     also: tuple[str, ...],
+    with_companions: bool,
     run_noise: tuple[tuple[str, float], ...],
     noise_from: tuple[str, ...],
     confidence: float,
@@ -97,6 +104,7 @@ def check_command(
       tracekit check MyApp.trace --require 'warm p99 in MyModel <= 12ms' --format github
       tracekit check run1.trace --also run2.trace --also run3.trace --require 'p90 <= 8ms' --open pass
       tracekit check MyApp.trace --require 'p90 <= 8ms' --run-noise p90=4%
+      tracekit check MyApp.trace --with-companions --require 'ANE energy <= 12mJ in MyModel'
       tracekit check MyApp.trace --config ci/tracekit.toml
     """
     check_noise_options(run_noise, noise_from)
@@ -125,7 +133,8 @@ def check_command(
 
     if (*inputs, *also, *noise_from).count("-") > 1:
         raise UsageError("Standard input can be one of the recordings, not several.")
-    analyses = [analyse(inputs, options), *(analyse((path,), options) for path in also)]
+    choose = partial(add_companions, options) if with_companions else lambda _: options
+    analyses = [analyse(given, choose(given[0])) for given in (inputs, *((path,) for path in also))]
     analysis = analyses[0]
     spread = collect_noise_runs(noise_from, options, analyses)
     results = check(analyses, requirements, confidence, run_noise=dict(run_noise), noise_from=spread)

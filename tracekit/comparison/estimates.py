@@ -36,9 +36,9 @@ Tested: TypeAlias = Literal["between runs", "given noise", "within these recordi
 
 LEVEL = 0.95
 USUAL_SPREAD, USUAL_SPREAD_OF_TAILS = 0.05, 0.06
-"""The standard deviation between runs that few runs may not show, and that of percentiles other than the p50.
+"""The standard deviation between runs that few runs may not show, and that of other percentiles than the p50.
 
-Choices, stated where they are used: what the least steady of the simulated programs have (docs/statistics.md).
+Choices, stated where they are used: those of the least steady of the simulated programs, about.
 """
 POWER = 0.8
 """The part of repeated comparisons that would show the smallest change that is reported."""

@@ -44,7 +44,7 @@ def find_order(base: Sequence[Observations], new: Sequence[Observations]) -> tup
 
 
 def place_runs(base: Sequence[Observations], new: Sequence[Observations]) -> RunOrder:
-    """Return the places of runs that began at known times in the series of all; the same time is one place."""
+    """Return the places of runs in the series of all, by known times; the same time is one place."""
     starts = [start for run in (*base, *new) if (start := parse_start(run)) is not None]
     _, places = np.unique([start.timestamp() for start in starts], return_inverse=True)
     return RunOrder(places[: len(base)], places[len(base) :])

@@ -252,8 +252,8 @@ def _describe_drift(comparison: Comparison) -> str:
     """Return what both sides have in common over runs in turn, and is taken out; "" where nothing is."""
     return next(
         (
-            f", in turn and without the drift of both ({_subject(model, row)} {100 * row.drift:+.1f} % from the"
-            " first run to the last)"
+            f", in turn and without the drift of both ({_subject(model, row)} {100 * row.drift:+.1f} % from"
+            " the first run to the last)"
             for model in comparison.first_sentence.lengths
             for row in model.rows
             if row.drift is not None

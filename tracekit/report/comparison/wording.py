@@ -182,7 +182,7 @@ def footnote(comparison: Comparison) -> str:
     if several:
         middle = ""
         if any(row.drift is not None for group in comparison.groups for row in group.rows):
-            middle = "; of runs in turn, a time is that in the middle of the series, without the drift of both sides"
+            middle = "; of runs in turn, a time is that in the middle of the series, without the common drift"
         parts.append(
             f"A side's number is the mean of the numbers of its runs (of times, the geometric mean{middle})."
         )
