@@ -31,10 +31,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.checks.intervals import (
-    estimate_interval,
-    estimate_share_interval,
-)
+from tracekit.checks.intervals import estimate_interval
 from tracekit.checks.parser import parse_requirement
 from tracekit.checks.requirements import Condition
 from tracekit.checks.results import MetricValue
@@ -46,6 +43,7 @@ from tracekit.comparison.metrics import LATE, METRICS, Column, GroupMetric, run_
 from tracekit.comparison.result import Difference, Value
 from tracekit.comparison.rows import Sides, iter_group_rows
 from tracekit.comparison.sessions import GivenSpread
+from tracekit.statistics.shares import estimate_share_interval
 
 FloatArray = npt.NDArray[np.float64]
 Runs = Sequence[FloatArray]

@@ -16,11 +16,11 @@ from tracekit.checks.intervals import (
     estimate_interval,
     estimate_ratio_interval,
     estimate_runs_interval,
-    estimate_share_interval,
 )
 from tracekit.checks.parser import parse_requirement
 from tracekit.checks.results import CheckResult
 from tracekit.errors import UsageError
+from tracekit.statistics.shares import estimate_share_interval
 
 pytestmark = pytest.mark.integration  # analyses recordings
 

@@ -9,10 +9,11 @@ import pytest
 from compare_support import LENGTHS, numbers, recorded, row, several
 
 from tracekit import compare
+from tracekit.comparison.result import Caution
 from tracekit.errors import UsageError
 from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.comparison.headline import sentence
-from tracekit.report.comparison.wording import usual_span
+from tracekit.report.comparison.wording import functions_note, usual_span
 
 pytestmark = pytest.mark.integration
 
@@ -230,6 +231,11 @@ def test_several_runs_show_which_functions_changed() -> None:
     }
     assert comparison.functions_compared == 2
     assert "2 of 2 functions; about 5 % of these at most are chance" in comparison.to_text()
+    apart = replace(comparison, cautions=(Caution("session-noise", {"session_noise": 0.01}),))
+    assert functions_note(apart) == (
+        "2 of 2 functions differ by more than runs of a side do; the sides are not shown to be recorded in turn,"
+        " so what changed in between may explain all of it"
+    )
     assert compare(several(LENGTHS), several(LENGTHS, factor=1.3)).functions == ()
 
 

@@ -13,11 +13,11 @@ from tracekit.checks.results import CheckResult, MetricValue, Outcome
 from tracekit.checks.run_values import RunNoise, combine_runs
 from tracekit.comparison.cautions import select_distinct_runs
 from tracekit.comparison.compare import NoiseRuns, group_noise
-from tracekit.comparison.estimates import LEVEL, find_usual_spread
+from tracekit.comparison.estimates import find_usual_spread
 from tracekit.comparison.observations import Observations
 from tracekit.comparison.sessions import read_run_noise
-from tracekit.comparison.shares import compute_wilson_interval
 from tracekit.errors import UsageError
+from tracekit.statistics.shares import LEVEL, compute_wilson_interval
 
 _WORST_FIRST: tuple[Outcome, ...] = ("failed", "not measurable", "open", "passed")
 

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracekit.checks.requirements import AMOUNTS, Kind
-from tracekit.comparison.blocks import FloatArray
 from tracekit.comparison.bootstrap import Statistic, count_required_values, estimate
 from tracekit.comparison.estimates import compute_centre, scale_of
-from tracekit.comparison.shares import compute_wilson_interval, count_independent_calls
+from tracekit.statistics.blocks import FloatArray
 from tracekit.statistics.distributions import binomial_at_most, normal_quantile, t_quantile
+from tracekit.statistics.shares import compute_wilson_interval, count_independent_calls
 
 Interval = tuple[float, float]
 
@@ -28,11 +28,6 @@ def estimate_interval(values: FloatArray, statistic: Statistic, confidence: floa
     if statistic == "mean":
         return _estimate_mean_interval(values, confidence)
     return _estimate_percentile_interval(values, float(statistic), confidence)
-
-
-def estimate_share_interval(values: FloatArray, confidence: float) -> Interval:
-    """Return the interval of a share of calls, 1 or 0 in their order."""
-    return compute_wilson_interval(float(values.mean()), count_independent_calls(values), confidence)
 
 
 def estimate_ratio_interval(parts: FloatArray, totals: FloatArray, confidence: float) -> Interval:

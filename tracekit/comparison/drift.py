@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.comparison.blocks import FloatArray
 from tracekit.model.columns import IntArray
+from tracekit.statistics.blocks import FloatArray
 
 FEWEST_RUNS = 4
 """Runs per side from which on the drift is taken out: of three, one of four degrees of freedom costs more."""

@@ -26,15 +26,15 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from tracekit.comparison.blocks import FloatArray
 from tracekit.comparison.drift import Drift, RunOrder, count_lost_degrees, fit_drift
 from tracekit.comparison.sessions import SessionNoise, SessionSpread
+from tracekit.statistics.blocks import FloatArray
 from tracekit.statistics.distributions import t_quantile, t_shift, t_upper_tail
+from tracekit.statistics.shares import LEVEL
 
 Scale: TypeAlias = Literal["log", "linear"]
 Tested: TypeAlias = Literal["between runs", "given noise", "within these recordings"]
 
-LEVEL = 0.95
 USUAL_SPREAD, USUAL_SPREAD_OF_TAILS = 0.05, 0.06
 """The standard deviation between runs that few runs may not show, and that of other percentiles than the p50.
 
@@ -184,7 +184,8 @@ def estimate_between_runs(
     if scale == "log":
         centres = [math.exp(centre) for centre in centres]
     return Estimate(
-        *centres,
+        centres[0],
+        centres[1],
         change,
         math.sqrt(sum(variances)),
         df,

@@ -18,7 +18,6 @@ from tracekit.comparison.bootstrap import (
     resample_statistics,
 )
 from tracekit.comparison.estimates import (
-    LEVEL,
     Estimate,
     RunVariation,
     Scale,
@@ -41,6 +40,7 @@ from tracekit.comparison.observations import FloatArray, Unit
 from tracekit.comparison.result import Difference, Judgement, Value
 from tracekit.comparison.sessions import NOTHING_GIVEN, GivenSpread
 from tracekit.comparison.shares import compute_share_interval
+from tracekit.statistics.shares import LEVEL
 
 _OF_LENGTHS = ("length", "part", LATE)
 _IN_CALLS = ("part", "busy")

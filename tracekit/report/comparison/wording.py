@@ -21,6 +21,7 @@ from tracekit.comparison.result import (
     Side,
     Value,
 )
+from tracekit.comparison.turns import NOT_IN_TURN, SESSION_NOISE
 from tracekit.text import plural
 
 _SHORT = {
@@ -314,7 +315,13 @@ def functions_note(comparison: Comparison) -> str:
     count = plural(comparison.functions_compared, "function")
     if not comparison.functions:
         return f"none of {count} is shown to have changed"
-    return f"{len(comparison.functions)} of {count}; about 5 % of these at most are chance"
+    changed = f"{len(comparison.functions)} of {count}"
+    if {NOT_IN_TURN, SESSION_NOISE} & {caution.code for caution in comparison.cautions}:
+        return (
+            f"{changed} differ by more than runs of a side do; the sides are not shown to be recorded in"
+            " turn, so what changed in between may explain all of it"
+        )
+    return f"{changed}; about 5 % of these at most are chance"
 
 
 def one_sided(group: OneSided) -> str:
