@@ -36,7 +36,7 @@ def check(
     with 0, the recorded numbers alone are judged. ``run_noise`` is the standard deviation between runs of
     the program, as a fraction (0.02), or by percentile, as in ``compare``; ``noise_from`` are two or more
     recordings that show it, or groups of them: one for each build. Without them, lengths and energy are
-    judged as if runs differed by 5 % (percentiles other than the p50: 6 %), or by more where they do.
+    judged as if runs differed by 5 % (percentiles other than the p50: 7 %), or by more where they do.
     Raises ``UsageError`` that points at the column of a mistake.
     """
     analyses = [analysis] if isinstance(analysis, Analysis) else analysis

@@ -35,7 +35,7 @@ from tracekit.statistics.shares import LEVEL
 Scale: TypeAlias = Literal["log", "linear"]
 Tested: TypeAlias = Literal["between runs", "given noise", "within these recordings"]
 
-USUAL_SPREAD, USUAL_SPREAD_OF_TAILS = 0.05, 0.06
+USUAL_SPREAD, USUAL_SPREAD_OF_TAILS = 0.05, 0.07
 """The standard deviation between runs that few runs may not show, and that of other percentiles than the p50.
 
 Choices, stated where they are used: those of the least steady of the simulated programs, about.
