@@ -133,8 +133,10 @@ def check_command(
 
     if (*inputs, *also, *noise_from).count("-") > 1:
         raise UsageError("Standard input can be one of the recordings, not several.")
-    choose = partial(add_companions, options) if with_companions else lambda _: options
-    analyses = [analyse(given, choose(given[0])) for given in (inputs, *((path,) for path in also))]
+    analyses = [
+        analyse(given, add_companions(options, given[0]) if with_companions else options)
+        for given in (inputs, *((path,) for path in also))
+    ]
     analysis = analyses[0]
     spread = collect_noise_runs(noise_from, options, analyses)
     results = check(analyses, requirements, confidence, run_noise=dict(run_noise), noise_from=spread)

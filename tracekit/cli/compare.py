@@ -190,8 +190,3 @@ def _choose_options(
 def _exit_with(code: int) -> None:
     if code:
         click.get_current_context().exit(code)
-
-
-def _exit_with(code: int) -> None:
-    if code:
-        click.get_current_context().exit(code)

@@ -31,7 +31,7 @@ class RunOrder:
 
 @dataclass(frozen=True)
 class Drift:
-    """What is left of both sides without their drift, as in the middle of the series.
+    """Both sides without their drift, as in the middle of the series.
 
     ``change`` is the drift from the first run to the last. ``widening`` is the factor of the variances of
     both means for the fitted line: for its degree of freedom, and for places that differ between the sides.

@@ -66,7 +66,7 @@ class SessionNoise:
 
 @dataclass(frozen=True)
 class GivenSpread:
-    """What is known of how runs of one program differ, beside the numbers of the runs.
+    """The spread between runs of one program, as far as it is known beside the numbers of the runs.
 
     ``run_noise`` has the standard deviation between runs by percentile (``p50``) or of the ``mean``, as a
     fraction of the number; it is empty where recordings show it. ``sessions`` is the spread between sessions,

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from tracekit.statistics.blocks import (
     FloatArray,
@@ -84,3 +85,8 @@ def _compare_variances(runs: Sequence[FloatArray], most: int) -> float:
 def estimate_share_interval(values: FloatArray, level: float = LEVEL) -> tuple[float, float]:
     """Return the interval of a share of calls, 1 or 0 in their order."""
     return compute_wilson_interval(float(values.mean()), count_independent_calls(values), level)
+
+
+def estimate_share_of_rows(rows: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]) -> tuple[float, float]:
+    """Return the interval of the share that the chosen calls are of these, by their rows in order of time."""
+    return estimate_share_interval(np.isin(rows, chosen).astype(np.float64))

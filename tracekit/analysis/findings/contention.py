@@ -24,10 +24,10 @@ from tracekit.analysis.findings.lengths import (
     measure_extra_length,
     sum_extra_length,
 )
-from tracekit.analysis.findings.shares_of_calls import estimate_share_of_calls
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import GPU_INTERVALS
 from tracekit.model.vocabulary import Basis, Engine, Phase
+from tracekit.statistics.shares import estimate_share_of_rows
 
 
 class SharingNumbers(TypedDict):
@@ -168,7 +168,7 @@ def _make_finding(
         "is_named": model.is_named,
         "calls": len(model.rows),
         "shared": len(rows),
-        "shared_share": estimate_share_of_calls(model.rows, rows),
+        "shared_share": estimate_share_of_rows(model.rows, rows),
         "others_ns": calls.median(sharing.others_ns[rows]),
         "users": tuple((user.name, user.is_own) for _, user in named[:_MOST_NAMES]),
         "more_users": max(len(named) - _MOST_NAMES, 0),

@@ -29,10 +29,10 @@ from tracekit.analysis.findings.series import (
     mark_outliers,
     measure_trend,
 )
-from tracekit.analysis.findings.shares_of_calls import estimate_share_of_calls
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import THERMAL_STATE
 from tracekit.model.vocabulary import Basis
+from tracekit.statistics.shares import estimate_share_of_rows
 
 
 class OutlierNumbers(TypedDict):
@@ -185,7 +185,7 @@ def _find_long_calls(calls: Calls, series: _Series) -> Iterator[Finding[OutlierN
         numbers=OutlierNumbers(
             calls=len(series.rows),
             long=count,
-            long_share=estimate_share_of_calls(series.rows, rows),
+            long_share=estimate_share_of_rows(series.rows, rows),
             longest_ns=int(calls.lengths[listed[0]]),
             usual_ns=int(usual[is_long][longest[0]]),
             listed=tuple(

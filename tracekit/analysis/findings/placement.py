@@ -16,9 +16,9 @@ from tracekit.analysis.findings.coincidences import Change, list_changes
 from tracekit.analysis.findings.finding import Confidence, Finding, Support, WindowRanges
 from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.lengths import compute_typical_length, measure_extra_length, sum_extra_length
-from tracekit.analysis.findings.shares_of_calls import estimate_share_of_calls
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import Basis, Engine
+from tracekit.statistics.shares import estimate_share_of_rows
 
 
 class _Elsewhere(TypedDict):
@@ -155,7 +155,7 @@ def _make_finding(calls: Calls, placement: _Placement) -> Finding[PlacementNumbe
         "engine": placement.engine,
         "calls": len(model.rows),
         "served": int(is_served.sum()),
-        "served_share": estimate_share_of_calls(rows, rows[is_served]) if kind is ALTERNATES else None,
+        "served_share": estimate_share_of_rows(rows, rows[is_served]) if kind is ALTERNATES else None,
         "away": len(away),
         "changes": len(placement.edges),
         "without": elsewhere.get(kind, len(model.rows) - len(rows) + len(away)),

@@ -14,11 +14,11 @@ from tracekit.analysis.findings.finding import Finding, Support
 from tracekit.analysis.findings.host import list_interface_threads
 from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.lengths import hold_length
-from tracekit.analysis.findings.shares_of_calls import estimate_share_of_calls
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import ENGINE_CODE, SERVING, Basis, Engine
+from tracekit.statistics.shares import estimate_share_of_rows
 
 
 class GapNumbers(TypedDict):
@@ -124,7 +124,7 @@ def find_main_thread_blocked(calls: Calls) -> Iterator[Finding[BlockedNumbers]]:
             "is_named": model.is_named,
             "calls": len(model.rows),
             "blocked": len(rows),
-            "blocked_share": estimate_share_of_calls(model.rows, rows),
+            "blocked_share": estimate_share_of_rows(model.rows, rows),
             "longest_ns": int(calls.lengths[longest]),
             "median_ns": calls.median(calls.lengths[rows]),
             "longest_start_ns": int(calls.starts[longest]),
