@@ -1,4 +1,4 @@
-"""Notes that qualify a checked number: calls of unknown engine, the worst call, names that a scope may have."""
+"""Notes that qualify a checked number: calls of unknown engine, the worst call, names that a scope has."""
 
 from __future__ import annotations
 
