@@ -126,4 +126,4 @@ def test_check_assumes_the_usual_spread_for_a_p90_without_one() -> None:
     assert p50.actual.note == "with the given spread between runs of 3 %"
     assert p90.actual.note == "with an assumed spread between runs of 7 %"
     (p90,) = check(recorded(LENGTHS), "p90 <= 30ms", run_noise={"p90": 0.06})
-    assert p90.actual.note == "with the given spread between runs of 7 %"
+    assert p90.actual.note == "with the given spread between runs of 6 %"
