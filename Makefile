@@ -115,7 +115,7 @@ SEEDS ?= 10000
 stories: $(READY) ## analyse SEEDS (10,000) random recordings that hold their truth, and print those that refute it
 	PYTHONPATH=tests/support:. $(BIN)/python -m stories --seeds $(SEEDS) $(STORIES)
 
-calibrate: $(READY) ## the error rates of comparisons, first sentences, findings, sessions, requirements and changes on simulated recordings, into docs/statistics.md
+calibrate: $(READY) ## the error rates of comparisons, first sentences, findings, turns, sessions, requirements and changes on simulated recordings, into docs/statistics.md
 	$(BIN)/python benchmarks/error_rates.py --out bench-error-rates.json
 	$(BIN)/python benchmarks/error_rates.py --docs bench-error-rates.json
 	$(BIN)/python benchmarks/sentence_rates.py --out bench-sentence-rates.json
@@ -124,6 +124,8 @@ calibrate: $(READY) ## the error rates of comparisons, first sentences, findings
 	$(BIN)/python benchmarks/finding_rates.py --docs bench-finding-rates.json
 	$(BIN)/python benchmarks/session_rates.py --out bench-session-rates.json
 	$(BIN)/python benchmarks/session_rates.py --docs bench-session-rates.json
+	$(BIN)/python benchmarks/turn_rates.py --out bench-turn-rates.json
+	$(BIN)/python benchmarks/turn_rates.py --docs bench-turn-rates.json
 	$(BIN)/python benchmarks/requirement_rates.py --out bench-requirement-rates.json
 	$(BIN)/python benchmarks/requirement_rates.py --docs bench-requirement-rates.json
 	$(BIN)/python benchmarks/change_rates.py --out bench-change-rates.json

@@ -11,8 +11,8 @@ The calls of a recording: log-normal lengths around 20 ms (sigma 0.1), 2 % outli
     warm-up       alike; the first call takes twice as long, and 10 % more fades over the next five
     spread        warm-up; each run is 1 + N(0, 2 %) times as long
 
-Intervals come from ``iter_group_rows``, ``compare_functions``, ``estimate_interval`` and
-``estimate_runs_interval``, as those of a comparison and a check do; only the reading of recordings is left
+Intervals come from ``iter_group_rows``, ``compare_functions`` and ``combine_runs``,
+as those of a comparison and a check do; only the reading of recordings is left
 out. The rates are those of this model.
 """
 
@@ -31,23 +31,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.checks.intervals import (
-    add_run_spread,
-    estimate_interval,
-    estimate_runs_interval,
-    estimate_share_interval,
-)
+from tracekit.checks.intervals import estimate_interval
 from tracekit.checks.parser import parse_requirement
 from tracekit.checks.requirements import Condition
 from tracekit.checks.results import MetricValue
 from tracekit.checks.run_values import RunNoise, combine_runs
 from tracekit.comparison.bootstrap import estimate
-from tracekit.comparison.estimates import USUAL_SPREAD, compute_centre, scale_of
+from tracekit.comparison.estimates import compute_centre, find_usual_spread, scale_of
 from tracekit.comparison.functions import FunctionWeights, compare_functions
 from tracekit.comparison.metrics import LATE, METRICS, Column, GroupMetric, run_values
 from tracekit.comparison.result import Difference, Value
 from tracekit.comparison.rows import Sides, iter_group_rows
 from tracekit.comparison.sessions import GivenSpread
+from tracekit.statistics.shares import estimate_share_interval
 
 FloatArray = npt.NDArray[np.float64]
 Runs = Sequence[FloatArray]
@@ -252,16 +248,21 @@ def check_cell(model: str, calls: int, runs: int, pairs: int) -> dict[str, Any]:
 
 
 def estimate_checked_interval(side: Runs, fraction: float) -> tuple[float, float]:
-    """Return the interval by which a check judges a percentile of these runs."""
-    if len(side) > 1:
-        # Not narrower than the interval of all calls together.
-        low, high = estimate_runs_interval(np.array([estimate(run, fraction) for run in side]), True, 0.95)
-        least, most = estimate_interval(np.concatenate(side), fraction, 0.95)
-        return min(low, least), max(high, most)
-    # With the usual spread between runs, which one run does not show.
-    percentile = estimate(side[0], fraction)
-    interval = estimate_interval(side[0], fraction, 0.95)
-    return add_run_spread([(percentile, percentile)], [interval], USUAL_SPREAD, "time", 0.95)
+    """Return the interval by which a check judges a percentile of runs of which nothing else is known."""
+    rule = parse_requirement(f"p{100 * fraction:g} <= 1ms").rule
+    assert isinstance(rule, Condition)
+    values = []
+    for run in side:
+        percentile = estimate(run, fraction)
+        interval = estimate_interval(run, fraction, 0.95)
+        calls = len(run)
+        values.append(
+            MetricValue(
+                "time", percentile, percentile, "measured", calls, interval=interval, calls=(run, run)
+            )
+        )
+    assumed = RunNoise(find_usual_spread(rule.metric.statistic), is_assumed=True)
+    return combine_runs(values, rule, 0.95, assumed, True).interval or (0.0, math.inf)
 
 
 def check_shares_cell(share: float, spell: int, calls: int, runs: int, pairs: int) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """How often a requirement on a percentile is decided wrongly at its limit, on simulated recordings.
 
-    python benchmarks/requirement_rates.py --out rates.json     every cell: about a minute
+    python benchmarks/requirement_rates.py --out rates.json     every cell: four minutes
     python benchmarks/requirement_rates.py --docs rates.json    writes the table of docs/statistics.md
 
 ``recording_models`` has the recordings. The limit is the program's true number: the geometric mean of those
-of many runs. Passed and failed are then both wrong, and open is right. Lengths on a grid are left out: the
-mean of their percentiles lies between two ticks, where no run is.
+of many runs. Passed and failed are then both wrong, and open is right. A program 10 % below its limit should
+pass. Lengths on a grid are left out: the mean of their percentiles lies between two ticks, where no run is.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PERCENTILES = {"p50": 0.5, "p90": 0.9}
 
 
 def requirement_cell(model: str, runs: int, checks: int) -> dict[str, Any]:
-    """Return how often requirements at their limit are passed and failed."""
+    """Return how often requirements are passed and failed at their limit, and passed 10 % below it."""
     rng = np.random.default_rng([11, runs, list(MODELS).index(model)])
     truth = {name: measure_truth(model, fraction) for name, fraction in PERCENTILES.items()}
     sides = MODELS[model](rng, checks * runs, CALLS, 1.0).reshape(checks, runs, CALLS)
@@ -43,6 +43,7 @@ def requirement_cell(model: str, runs: int, checks: int) -> dict[str, Any]:
         low, high = estimate_checked_interval(list(side), fraction)
         rates.note(f"{name} passed", high <= truth[name])
         rates.note(f"{name} failed", low > truth[name])
+        rates.note(f"{name} 10 % below passed", high <= 1.1 * truth[name])
     return {"model": model, "runs": runs, "checks": checks, **rates.percent()}
 
 

@@ -39,7 +39,7 @@ BEGIN_ONE_RUN, END_ONE_RUN = (
     "<!-- end of one run per side -->\n",
 )
 RUNS, CALLS, PAIRS = (3, 5, 10), (20, 100), 3000
-CALLS_OF_ONE_RUN, PAIRS_OF_ONE_RUN = (100, 1000), 500
+CALLS_OF_ONE_RUN, PAIRS_OF_ONE_RUN = (100, 1000), 1000
 
 
 def sentence_cell(model: str, calls: int, runs: int, pairs: int) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def one_run_cell(model: str, calls: int, pairs: int) -> dict[str, Any]:
 
 def measure_spreads(model: str, calls: int) -> dict[str, float]:
     """Return the standard deviation of the logarithm of numbers of long recordings."""
-    many = MODELS[model](np.random.default_rng([10, calls]), 500, 2000, 1.0)
+    many = MODELS[model](np.random.default_rng([10, calls]), 3000, 2000, 1.0)
     of_runs = {
         "p50": np.percentile(many, 50, axis=1),
         "p90": np.percentile(many, 90, axis=1),

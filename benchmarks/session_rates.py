@@ -19,8 +19,9 @@ from finding_rates import print_table
 from statistics_page import write_tables
 
 from tracekit.comparison.bootstrap import FloatArray
-from tracekit.comparison.estimates import LEVEL, estimate_between_runs
+from tracekit.comparison.estimates import estimate_between_runs
 from tracekit.comparison.sessions import SessionNoise
+from tracekit.statistics.shares import LEVEL
 
 BEGIN, END = "<!-- session rates: make calibrate -->", "<!-- end of session rates -->"
 RUN_SPREAD = 0.02

@@ -16,11 +16,11 @@ from tracekit.checks.intervals import (
     estimate_interval,
     estimate_ratio_interval,
     estimate_runs_interval,
-    estimate_share_interval,
 )
 from tracekit.checks.parser import parse_requirement
 from tracekit.checks.results import CheckResult
 from tracekit.errors import UsageError
+from tracekit.statistics.shares import estimate_share_interval
 
 pytestmark = pytest.mark.integration  # analyses recordings
 
@@ -136,7 +136,8 @@ def test_runs_that_agree_by_chance_do_not_hide_slow_calls() -> None:
     runs = [[10.0 + number / 1e6] * 20 for number in range(3)]
     runs[0][3], runs[1][8] = 90.0, 95.0
     result = required([recorded(run) for run in runs], "p90 <= 50ms")
-    assert (result.outcome, result.actual.interval) == ("open", pytest.approx((10e6, 90e6), rel=1e-3))
+    # The lower end is that of an assumed spread of 7 % between three runs: 10 ms × exp(-1.96 × 0.07 / √3).
+    assert (result.outcome, result.actual.interval) == ("open", pytest.approx((9.238e6, 90e6), rel=1e-3))
 
 
 # A spread between runs, given or from other recordings ----------------------------------------------------------
@@ -157,25 +158,53 @@ def test_a_given_spread_widens_the_interval_of_a_time() -> None:
     assert several.actual.interval == pytest.approx((19.45e6, 20.56e6), rel=1e-3)
 
 
-def test_one_run_is_judged_as_if_runs_differed_by_2_percent() -> None:
+def test_one_run_is_judged_as_if_runs_differed_by_5_percent() -> None:
     analysis = recorded([20.0] * 12)
-    assumed = "with an assumed spread between runs of 2 %"
-    reach = math.exp(1.959964 * 0.02)
-    near, far, above = check(analysis, ["p50 <= 20.5ms", "p50 <= 21ms", "p50 <= 19ms"])
+    assumed = "with an assumed spread between runs of 5 %"
+    reach = math.exp(1.959964 * 0.05)
+    near, far, above = check(analysis, ["p50 <= 21.5ms", "p50 <= 22.5ms", "p50 <= 18ms"])
     assert near.actual.interval == pytest.approx((2e7 / reach, 2e7 * reach))
-    alone = "the calls of this run alone: passed; add runs (--also) or their spread (--run-noise)"
+    alone = "the calls of this run alone: passed; add runs (--also) or give their spread (--run-noise)"
     assert (near.outcome, near.actual.note) == ("open", f"{assumed}; {alone}")
     assert (far.outcome, far.actual.note) == ("passed", assumed)
     assert (above.outcome, above.actual.note) == ("failed", assumed)
+    (tail,) = check(analysis, "p90 <= 22.8ms")
+    assert (tail.outcome, tail.actual.note.partition(";")[0]) == (
+        "open",
+        "with an assumed spread between runs of 7 %",
+    )
 
 
-def test_the_spread_is_assumed_only_for_lengths_of_one_run_that_have_an_interval() -> None:
+def test_runs_that_agree_may_all_be_in_one_state() -> None:
+    runs = [recorded((level + (SHUFFLED - 50) / 1000).tolist()) for level in (19.98, 20.0, 20.02)]
+    near, far = check(runs, ["p50 <= 21ms", "p50 <= 21.5ms"])
+    reach = math.exp(1.959964 * 0.05 / math.sqrt(3))
+    assert near.actual.interval == pytest.approx((2e7 / reach, 2e7 * reach), rel=1e-5)
+    assumed = "with an assumed spread between runs of 5 %"
+    alone = "the spread of these runs alone: passed; add runs (--also) or give their spread (--run-noise)"
+    assert (near.outcome, near.actual.note) == ("open", f"{assumed}; {alone}")
+    assert (far.outcome, far.actual.note) == ("passed", assumed)
+    (given,) = check(runs, "p50 <= 21ms", run_noise=0.01)
+    assert (given.outcome, given.actual.note) == ("passed", "with the given spread between runs of 1 %")
+
+
+def test_runs_that_differ_by_more_than_is_assumed_are_judged_by_their_own_spread() -> None:
+    runs = [recorded((level + (SHUFFLED - 50) / 100).tolist()) for level in (18.0, 20, 22)]
+    (result,) = check(runs, "p50 <= 30ms")
+    assert (result.outcome, result.actual.note) == ("passed", "")
+    spread = np.log([18.0, 20, 22]).std(ddof=1)
+    assert result.actual.interval == pytest.approx(
+        tuple(19.93e6 * math.exp(sign * 4.3027 * spread / math.sqrt(3)) for sign in (-1, 1)), rel=1e-3
+    )
+
+
+def test_the_spread_is_assumed_only_for_lengths_that_have_an_interval() -> None:
     analysis = recorded([20.0] * 12)
-    (several,) = check([analysis, recorded([20.0, 20.1] * 6)], "p50 <= 21ms")
     recorded_alone = check(analysis, "p50 <= 20.5ms", 0)
     others = check(analysis, ["max <= 20.5ms", "p50 == 20ms", "ANE share >= 50%", "calls == 12"])
-    assert all("assumed" not in result.actual.note for result in (several, *recorded_alone, *others))
-    assert [result.outcome for result in (*recorded_alone, *others)] == ["passed"] * 5
+    shares = check([analysis, recorded([20.0] * 12)], "ANE share >= 50%")
+    assert all("assumed" not in result.actual.note for result in (*recorded_alone, *others, *shares))
+    assert [result.outcome for result in (*recorded_alone, *others, *shares)] == ["passed"] * 6
 
 
 def test_a_given_spread_of_shares_is_in_points() -> None:

@@ -58,7 +58,7 @@ def test_runs_show_their_spread_and_what_a_gate_decides(run: Run) -> None:
     text = " ".join(result.stdout.split())
     assert "App: 5 runs show how much runs differ." in text
     assert "--run-noise p50=3% --run-noise p90=3% --run-noise mean=3%" in text
-    assert "Net p50 11.2 ms 3 % 9.7 % 6.3 % 4.1 % 2.8 %" in text
+    assert "Net p50 11.2 ms 3 % 9.7 % 6.4 % 4.1 % 2.8 %" in text
     assert "With 4 degrees of freedom, the true spread may be 2.9 times as large" in text
     assert "The spread between sessions is not shown" in text
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.comparison.blocks import choose_block_length, compute_block_length, find_longest_block
 from tracekit.comparison.bootstrap import ColumnStatistic, choose_block_lengths
+from tracekit.statistics.blocks import choose_block_length, compute_block_length, find_longest_block
 
 
 def make_waves(count: int, period: float, height: float) -> np.ndarray:

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.comparison.blocks import compute_block_length
 from tracekit.comparison.bootstrap import (
     ColumnStatistic,
     choose_draw_count,
@@ -16,6 +15,7 @@ from tracekit.comparison.bootstrap import (
     rank,
     resample_statistics,
 )
+from tracekit.statistics.blocks import compute_block_length
 
 NAN = float("nan")
 MEAN = [ColumnStatistic(0, "mean")]

@@ -10,7 +10,6 @@ from scipy import stats
 
 from tracekit.comparison.estimates import estimate_between_runs
 from tracekit.comparison.functions import find_discoveries
-from tracekit.comparison.shares import compute_wilson_interval
 from tracekit.statistics.distributions import (
     binomial_at_most,
     incomplete_beta,
@@ -19,6 +18,7 @@ from tracekit.statistics.distributions import (
     t_shift,
     t_upper_tail,
 )
+from tracekit.statistics.shares import compute_wilson_interval
 
 DEGREES = [1, 1.7, 2, 3.4, 8, 12.9, 100, 1e7]
 

@@ -122,13 +122,19 @@ def test_an_interval_of_shares_is_possible_and_shows_what_that_of_student_shows(
         assert (low > near_zero, high < -near_zero) == (below > 0, above < 0)
 
 
-def test_an_amount_cannot_fall_by_more_than_it_is() -> None:
-    # NEW does not vary, so two degrees of freedom: 4.303 × the standard error of BASE's mean.
+def test_an_interval_of_amounts_is_that_of_student() -> None:
+    # NEW does not vary, so two degrees of freedom: 4.303 × the standard error of BASE's mean. BASE's true number may
+    # be above 11.5, so that NEW may be more than 11.5 below it; a factor cannot be below -100 %.
     estimate = between([25.0, 5.5, 4.0], [0.0, 0, 0])
     half = 4.3027 * math.sqrt(((13.5**2 + 6**2 + 7.5**2) / 2) / 3)
-    assert estimate.ends() == pytest.approx((-11.5 - half, -11.5 + half), rel=1e-4)
-    assert estimate.interval() == pytest.approx((-11.5 - half, 0.0), rel=1e-4)
-    assert estimate.compute_ratio_interval() == pytest.approx((-1.0, 0.0))
+    assert estimate.interval() == pytest.approx((-11.5 - half, -11.5 + half), rel=1e-4)
+    assert estimate.compute_ratio_interval() == pytest.approx((-1.0, (half - 11.5) / 11.5), rel=1e-4)
+
+
+def test_a_share_differs_by_no_more_than_1() -> None:
+    estimate = estimate_between_runs(np.array([0.0, 1.0]), np.array([1.0, 1.0]), NONE, "linear", 1.0)
+    assert estimate is not None
+    assert estimate.interval() == (-1, 1)
 
 
 def test_runs_that_are_all_alike_have_no_nan() -> None:

@@ -22,7 +22,7 @@ FRAME = 1e3 / 60
 
 def of_change(change: float) -> Estimate:
     """A difference with a standard error of 1 and a normal distribution, around 100."""
-    return Estimate(100.0, 100.0 + change, change, 1.0, np.inf, "linear", "between runs", 1.0, (0.0, 1.0))
+    return Estimate(100.0, 100.0 + change, change, 1.0, np.inf, "linear", "between runs")
 
 
 @pytest.mark.parametrize(

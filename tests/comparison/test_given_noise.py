@@ -124,6 +124,6 @@ def test_on_a_grid_the_spread_of_the_p50_is_of_nothing_else(run_noise: Any, test
 def test_check_assumes_the_usual_spread_for_a_p90_without_one() -> None:
     p50, p90 = check(recorded(LENGTHS), ["p50 <= 30ms", "p90 <= 30ms"], run_noise=0.03)
     assert p50.actual.note == "with the given spread between runs of 3 %"
-    assert p90.actual.note == "with an assumed spread between runs of 2 %"
+    assert p90.actual.note == "with an assumed spread between runs of 7 %"
     (p90,) = check(recorded(LENGTHS), "p90 <= 30ms", run_noise={"p90": 0.06})
     assert p90.actual.note == "with the given spread between runs of 6 %"

@@ -17,6 +17,7 @@ from tracekit.comparison.estimates import RunVariation, estimate_between_runs, e
 from tracekit.comparison.observations import Observations
 from tracekit.comparison.sessions import SessionNoise, estimate_session_spread
 from tracekit.comparison.turns import split_sessions
+from tracekit.report.comparison.headline import sentence
 
 pytestmark = pytest.mark.integration
 LENGTHS = [10.0, 12, 11, 13, 10, 12]
@@ -216,3 +217,27 @@ def test_recordings_of_several_sessions_account_for_two_days() -> None:
     loud = [entry for number in range(1, 8) for entry in day(number, 1 + number / 20, 1.01 + number / 20)]
     (result,) = check_changes(compare(monday, tuesday, noise_from=loud), [parse_change("p50 > +1%")])
     assert result.outcome == "open"
+
+
+def on_days(first_day: int, lengths: list[float], engines: str) -> list[Analysis]:
+    """Return three runs of a day, with the engine of each call."""
+    runs = [recorded([length * factor for length in lengths], engines) for factor in (1.0, 1.01, 0.99)]
+    starts = [f"2026-11-{first_day}T10:0{minute}:00Z" for minute in range(3)]
+    return [
+        analyze(replace(entry.trace, info=replace(entry.trace.info, start=start)))
+        for entry, start in zip(runs, starts, strict=True)
+    ]
+
+
+def test_findings_of_two_days_are_not_called_new_without_a_caution() -> None:
+    monday, tuesday = (
+        on_days(23, [10.0, 12, 11, 13, 10, 12] * 2, "A" * 12),
+        on_days(24, [10.0] * 12, "A" * 6 + "C" * 6),
+    )
+    alone, with_spread = (sentence(compare(monday, tuesday, session_noise=noise)) for noise in (None, 0.01))
+    assert "New finding (fell-back in 3 of 3 runs of NEW" in alone
+    assert "what else changed in between may explain a difference" in alone
+    caution = "Findings are tested without the spread between sessions, which may explain this."
+    assert caution not in alone
+    assert caution in with_spread
+    assert caution not in sentence(compare(monday, monday[:2], session_noise=0.01))

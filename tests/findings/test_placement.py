@@ -147,6 +147,15 @@ def test_the_order_of_engines(engines: str, kind: str, title: str) -> None:
     assert (finding.kind, text.title) == (kind, title)
 
 
+def test_calls_that_alternate_state_the_share_that_the_engine_may_serve() -> None:
+    finding, text = only(calls_on("ACACAC"))
+    # Wilson's interval of 3 of 6: (0.5 + 1.92 / 6 ± 1.96 √(0.25 / 6 + 0.96 / 36)) / (1 + 3.84 / 6).
+    assert finding.numbers["served_share"] == pytest.approx((0.188, 0.812), abs=1e-3)
+    assert text.detail == "These calls fit a program of which 19 to 81 % of the calls run on it (95 %)."
+    fell_back, _ = only(calls_on("AAAACCCC"))
+    assert fell_back.numbers["served_share"] is None  # a single change is no share of further calls
+
+
 def test_a_move_to_the_engine_costs_nothing_now() -> None:
     finding, _ = only(calls_on("CCAAA"))
     assert (finding.severity, finding.lost_ns) == ("info", None)

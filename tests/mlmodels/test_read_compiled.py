@@ -72,11 +72,10 @@ def test_a_text_that_is_cut_off_anywhere_is_refused(tmp_path: Path) -> None:
             read_model(path)
 
 
-@pytest.mark.parametrize("number", ["0x1p9999", "0x..p1"])
-def test_a_hexadecimal_number_that_is_none_is_refused(tmp_path: Path, number: str) -> None:
-    text = TEXT.replace("uint64(64)", f"uint64({number})")
+def test_a_hexadecimal_number_that_is_none_is_refused(tmp_path: Path) -> None:
+    text = TEXT.replace("uint64(64)", "uint64(0x..p1)")
     assert text != TEXT
-    with pytest.raises(InputError, match="which is no number"):
+    with pytest.raises(InputError, match="where a number belongs"):
         read_model(compiled(tmp_path, model__mil=text))
 
 

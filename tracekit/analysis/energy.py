@@ -10,7 +10,7 @@ priced, a run of calls can: only samples that lie wholly inside of it count.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -33,6 +33,16 @@ RailState: TypeAlias = Literal["measured", "zero", "dead", "absent"]
 Missing: TypeAlias = Literal[
     "", "no-interval", "long-samples", "zero", "dead", "absent", "not-single", "several-tools"
 ]
+MISSING_ENERGY: Mapping[Missing, str] = {
+    "no-interval": "the samples have no length",
+    "long-samples": "no sample lies inside of a run of calls",
+    "zero": "the rail reads zero",
+    "dead": "the rail shows nothing on this system",
+    "absent": "the rail is absent",
+    "not-single": "the calls are not single ones: they are from stacks, chosen ranges, or parts of calls",
+    "several-tools": "several files state the power",
+}
+"""Why a call has no energy on a rail."""
 _MAX_PAUSE_SHARE = 0.2
 """A choice: calls follow one another where the pause is at most this part of the usual call."""
 _MAX_MODELS = 20

@@ -9,18 +9,16 @@ from tracekit.analysis.result import Analysis
 from tracekit.checks.evaluator import MetricEvaluator
 from tracekit.checks.judging import WORST_FIRST, holds_in_range, invert_outcome, judge_range
 from tracekit.checks.parser import parse_requirement
-from tracekit.checks.requirements import Absence, Condition, EnginePresence, Requirement
+from tracekit.checks.requirements import AMOUNTS, Absence, Condition, EnginePresence, Requirement
 from tracekit.checks.results import CheckResult, MetricValue
 from tracekit.checks.run_values import RunNoise, combine_runs
 from tracekit.comparison.cautions import select_distinct_runs
 from tracekit.comparison.compare import NoiseRuns, group_noise
-from tracekit.comparison.estimates import LEVEL, USUAL_SPREAD
+from tracekit.comparison.estimates import find_usual_spread
 from tracekit.comparison.observations import Observations
 from tracekit.comparison.sessions import read_run_noise
-from tracekit.comparison.shares import compute_wilson_interval
 from tracekit.errors import UsageError
-
-_ASSUMED_NOISE = RunNoise(USUAL_SPREAD, is_assumed=True)
+from tracekit.statistics.shares import LEVEL, compute_wilson_interval
 
 
 def check(
@@ -36,8 +34,9 @@ def check(
     Several analyses are runs of the same program. A number is judged by its interval at ``confidence``;
     with 0, the recorded numbers alone are judged. ``run_noise`` is the standard deviation between runs of
     the program, as a fraction (0.02), or by percentile, as in ``compare``; ``noise_from`` are two or more
-    recordings that show it, or groups of them: one for each build. Without them, the lengths of one run are
-    judged with a spread of 2 %. Raises ``UsageError`` that points at the column of a mistake.
+    recordings that show it, or groups of them: one for each build. Without them, lengths and energy are
+    judged as if runs differed by 5 % (percentiles other than the p50: 7 %), or by more where they do.
+    Raises ``UsageError`` that points at the column of a mistake.
     """
     analyses = [analysis] if isinstance(analysis, Analysis) else analysis
     is_valid = isinstance(analyses, Sequence) and all(isinstance(run, Analysis) for run in analyses)
@@ -84,13 +83,15 @@ def _check_requirement(
     has_intervals = all(value.interval is not None for value in values)
     if isinstance(rule, Condition):
         noise = noise.select(rule.metric.statistic)
-    if isinstance(rule, Condition) and has_intervals and (len(values) > 1 or noise):
-        actual = combine_runs(values, rule, confidence, noise, must_stay_low(requirement, rule))
-        return judge_condition(requirement, rule, actual)
+    if isinstance(rule, Condition) and has_intervals:
+        measured = results[0]
+        if len(values) > 1 or noise:
+            actual = combine_runs(values, rule, confidence, noise, must_stay_low(requirement, rule))
+            measured = judge_condition(requirement, rule, actual)
+        if noise or values[0].kind not in AMOUNTS or not _is_estimate(rule):
+            return measured
+        return _judge_with_usual_spread(measured, requirement, values, rule, confidence)
     if len(results) == 1:
-        is_estimate = isinstance(rule, Condition) and has_intervals and _is_estimate(rule)
-        if isinstance(rule, Condition) and is_estimate and values[0].kind == "time":
-            return _judge_one_run(results[0], requirement, rule, confidence)
         return results[0]
     # A number that describes one recording alone: every run must meet the requirement.
     number = min(range(len(results)), key=lambda index: WORST_FIRST.index(results[index].outcome))
@@ -101,17 +102,25 @@ def _check_requirement(
     return replace(worst, actual=replace(worst.actual, note=note, runs=len(results)))
 
 
-def _judge_one_run(
-    result: CheckResult, requirement: Requirement, rule: Condition, confidence: float
+def _judge_with_usual_spread(
+    measured: CheckResult,
+    requirement: Requirement,
+    values: Sequence[MetricValue],
+    rule: Condition,
+    confidence: float,
 ) -> CheckResult:
-    """Judge a length of one run as if runs differed by the usual spread, which one run does not show."""
-    actual = combine_runs([result.actual], rule, confidence, _ASSUMED_NOISE, must_stay_low(requirement, rule))
-    outcome = judge_condition(requirement, rule, actual).outcome
-    if outcome == result.outcome:
-        return replace(result, actual=actual)
+    """Judge a length as if runs differed by the usual spread, which one run does not show and few may not."""
     statistic = rule.metric.statistic
+    usual = RunNoise(find_usual_spread(statistic), is_assumed=True)
+    actual = combine_runs(values, rule, confidence, usual, must_stay_low(requirement, rule))
+    if len(values) > 1 and actual.interval == measured.actual.interval:
+        return measured
+    outcome = judge_condition(requirement, rule, actual).outcome
+    if outcome == measured.outcome:
+        return CheckResult(requirement, outcome, actual)
     option = f"--run-noise {statistic}=PERCENT" if statistic not in ("", "mean", "p50") else "--run-noise"
-    note = f"the calls of this run alone: {result.outcome}; add runs (--also) or their spread ({option})"
+    alone = "the spread of these runs" if len(values) > 1 else "the calls of this run"
+    note = f"{alone} alone: {measured.outcome}; add runs (--also) or give their spread ({option})"
     return CheckResult(requirement, outcome, replace(actual, note=f"{actual.note}; {note}"))
 
 

@@ -11,29 +11,27 @@ from dataclasses import replace
 
 import numpy as np
 
-from tracekit.analysis.windows.window import GIVEN_SOURCES
-from tracekit.checks.findings import count_excluded_findings
-from tracekit.checks.intervals import (
-    Interval,
-    estimate_interval,
-    estimate_ratio_interval,
-    estimate_share_interval,
-    parse_statistic,
+from tracekit.checks.call_notes import (
+    describe_worst,
+    explain_empty_scope,
+    join_notes,
+    note_contested_calls,
+    note_unknown_engines,
 )
-from tracekit.checks.issue_codes import is_damage
-from tracekit.checks.requirements import ENGINE_NAMES, Absence, EnginePresence, Metric
-from tracekit.checks.results import MetricValue, WorstWindow
+from tracekit.checks.findings import count_excluded_findings
+from tracekit.checks.intervals import Interval, estimate_interval, estimate_ratio_interval, parse_statistic
+from tracekit.checks.presence import count_presence
+from tracekit.checks.recording_values import count_issues, find_hottest_state, price_call, sum_preparation
+from tracekit.checks.requirements import ENGINE_NAMES, OF_RUN, Absence, EnginePresence, Metric
+from tracekit.checks.results import MetricValue
 from tracekit.comparison.bootstrap import estimate
-from tracekit.comparison.cautions import THERMAL
 from tracekit.comparison.metrics import LATE
 from tracekit.comparison.observations import SUBMISSION_COUNTS, FloatArray, Observations, Quantity
 from tracekit.model.columns import BoolArray
 from tracekit.model.schemas import ANE_INTERVALS
-from tracekit.model.vocabulary import PHASES, SERVING, Basis, Engine, Phase
+from tracekit.model.vocabulary import SERVING, Basis, Engine
+from tracekit.statistics.shares import estimate_share_interval
 from tracekit.text import plural
-
-_NOT_INFERENCE = (Phase.LOAD, Phase.COMPILE, Phase.IDLE)
-_MAX_LISTED_NAMES = 8
 
 
 class MetricEvaluator:
@@ -60,18 +58,27 @@ class MetricEvaluator:
             self._values[key] = self._evaluate(metric, scope, highest_is_worst)
         return self._values[key]
 
-    def _evaluate(self, metric: Metric, scope: str, highest_is_worst: bool) -> MetricValue:
+    def _evaluate_run(self, metric: Metric, scope: str) -> MetricValue:
+        """Return a number that the recording has once."""
         if metric.quantity == "issues":
-            return self._count_issues(metric.code)
+            return count_issues(self._observations, metric.code)
         if metric.quantity == "thermal":
-            return self._find_hottest_state()
-        if metric.quantity in ("load", "compile"):
-            return self._sum_preparation(metric, scope)
+            return find_hottest_state(self._observations)
+        rows = self.mark_windows(scope)
+        if scope and not rows.any():
+            return MetricValue(metric.kind, missing=explain_empty_scope(self._observations, scope))
+        if metric.quantity == "energy":
+            return self._price_call(metric, rows)
+        return sum_preparation(self._observations, metric, scope)
+
+    def _evaluate(self, metric: Metric, scope: str, highest_is_worst: bool) -> MetricValue:
+        if metric.quantity in OF_RUN:
+            return self._evaluate_run(metric, scope)
         rows = self.mark_windows(scope)
         if metric.quantity == "calls":
             return self._count_windows(rows)
         if not rows.any():
-            return MetricValue(metric.kind, missing=self._explain_empty_scope(scope))
+            return MetricValue(metric.kind, missing=explain_empty_scope(self._observations, scope))
         if metric.part:
             is_first = self._observations.first
             rows = rows & (is_first if metric.part == "first" else ~is_first)
@@ -85,9 +92,9 @@ class MetricEvaluator:
             return self._compute_sample_share(metric, rows)
         value = self._evaluate_per_window(metric, rows, highest_is_worst)
         if metric.quantity in SUBMISSION_COUNTS and not value.missing:
-            return replace(value, note=_join_notes(value.note, self._note_missing_submissions(rows)))
+            return replace(value, note=join_notes(value.note, self._note_missing_submissions(rows)))
         if metric.quantity == "hand-offs" and not value.missing:
-            return replace(value, note=_join_notes(value.note, self._note_unmeasured_engines(*SERVING)))
+            return replace(value, note=join_notes(value.note, self._note_unmeasured_engines(*SERVING)))
         return value
 
     def _note_unmeasured_engines(self, *engines: Engine) -> str:
@@ -100,43 +107,6 @@ class MetricEvaluator:
         submissions = self._observations.quantity("submissions per inference").values
         without = int((rows & (submissions == 0)).sum())
         return f"{plural(without, 'call')} made no submission to the Neural Engine" if without else ""
-
-    def _explain_empty_scope(self, scope: str) -> str:
-        """Return the reason why a scope has no window, with the valid names."""
-        if not scope or not self._observations.count:
-            return "there is no call"
-        names = self._observations.names()
-        listed_names = ", ".join(names[:_MAX_LISTED_NAMES])
-        more = f" and {len(names) - _MAX_LISTED_NAMES} more" if len(names) > _MAX_LISTED_NAMES else ""
-        return f"no call has the model or label '{scope}'; the calls have {listed_names}{more}"
-
-    # Of the whole recording --------------------------------------------------------------------------------
-
-    def _count_issues(self, code: str) -> MetricValue:
-        issues = self._observations.analysis.diagnostics
-        if code == "error":
-            matches = [issue for issue in issues if is_damage(issue)]
-        else:
-            matches = [issue for issue in issues if code in ("", issue.severity, issue.code)]
-        by_code = code not in ("", "info", "warning", "error")
-        count = sum(issue.count for issue in matches) if by_code else len(matches)
-        codes = sorted({issue.code for issue in matches})
-        return MetricValue("count", count, count, note=", ".join(codes[:_MAX_LISTED_NAMES]))
-
-    def _find_hottest_state(self) -> MetricValue:
-        levels, times = self._observations.thermal()
-        if not len(levels):
-            return MetricValue("thermal", missing="the recording has no thermal state")
-        hottest = int(np.argmax(levels))
-        level = float(min(levels[hottest], len(THERMAL) - 1))
-        note = f"{THERMAL[int(level)]} from {times[hottest] / 1e9:.3f} s"
-        return MetricValue("thermal", level, level, str(Basis.MEASURED), note=note)
-
-    def _sum_preparation(self, metric: Metric, scope: str) -> MetricValue:
-        if scope and not self.mark_windows(scope).any():
-            return MetricValue("time", missing=self._explain_empty_scope(scope))
-        time = self._observations.measure_preparation(Phase(metric.quantity), scope)
-        return MetricValue("time", time.value, time.value, time.basis, missing=time.missing)
 
     def _count_windows(self, rows: BoolArray) -> MetricValue:
         count = int(rows.sum())
@@ -168,14 +138,14 @@ class MetricEvaluator:
         low = int((rows & is_served).sum()) / count
         high = int((rows & (is_served | unknown)).sum()) / count
         against = np.flatnonzero(rows & (is_served if highest_is_worst else ~is_served))
-        worst = self._describe_worst(int(against[0])) if len(against) else None
+        worst = describe_worst(self._observations, int(against[0])) if len(against) else None
         basis = " and ".join(quantity.bases(rows & is_served) or quantity.bases(rows))
-        note = _join_notes(
-            _note_unknown_engines(int((unknown & ~contested).sum())),
-            _note_contested_calls(int(contested.sum())),
+        note = join_notes(
+            note_unknown_engines(int((unknown & ~contested).sum())),
+            note_contested_calls(int(contested.sum())),
         )
         if not low and metric.engine in ENGINE_NAMES:
-            note = _join_notes(note, self._note_unmeasured_engines(Engine(metric.engine)))
+            note = join_notes(note, self._note_unmeasured_engines(Engine(metric.engine)))
         value = MetricValue(
             "share", low, high, basis, count, worst, note=note, is_contested=bool(contested.any())
         )
@@ -199,9 +169,15 @@ class MetricEvaluator:
         marks = late.values[rows]
         share = float(marks.mean())
         longest = int(np.argmax(np.where(rows, self._observations.lengths_ns, -1)))
-        worst = self._describe_worst(longest) if share else None
+        worst = describe_worst(self._observations, longest) if share else None
         value = MetricValue("share", share, share, " and ".join(late.bases(rows)), count, worst)
         return self._add_interval(value, lambda level: estimate_share_interval(marks, level))
+
+    def _price_call(self, metric: Metric, rows: BoolArray) -> MetricValue:
+        """Return the energy of a call, which a run shows once and which only several show to vary."""
+        value = price_call(self._observations, metric.engine, rows)
+        energy = value.low or 0.0
+        return self._add_interval(value, lambda _: (energy, energy))
 
     def _add_interval(self, value: MetricValue, compute: Callable[[float], Interval]) -> MetricValue:
         """Add the interval, if requested; a number that cannot be negative is bounded by 0."""
@@ -236,7 +212,7 @@ class MetricEvaluator:
         if not problem and metric.kind == "time" and quantity.unit != "ns":
             problem = f"samples are weighted in {quantity.unit}, not in time"
         if problem and contested_count:
-            note = _note_contested_calls(contested_count)
+            note = note_contested_calls(contested_count)
             return MetricValue(metric.kind, 0.0, quantity.most, "", count, note=note, is_contested=True)
         if problem:
             return MetricValue(metric.kind, missing=problem, windows=count)
@@ -250,11 +226,11 @@ class MetricEvaluator:
             high,
             " and ".join(quantity.bases(rows)),
             count,
-            self._describe_worst(worst, float(quantity.values[worst])),
+            describe_worst(self._observations, worst, float(quantity.values[worst])),
         )
         result = self._add_sample_interval(result, quantity, rows, metric)
         if contested_count:
-            return replace(result, note=_note_contested_calls(contested_count), is_contested=True)
+            return replace(result, note=note_contested_calls(contested_count), is_contested=True)
         if unknown := count - len(with_value):
             verb = "does" if unknown == 1 else "do"
             return replace(result, note=f"{plural(unknown, 'call')} {verb} not show it")
@@ -283,21 +259,13 @@ class MetricEvaluator:
             else value_with_interval
         )
 
-    def _describe_worst(self, row: int, value: float | None = None) -> WorstWindow:
-        observations = self._observations
-        name = str(observations.model[row] or observations.label[row])
-        window = int(observations.windows["window_id"].iloc[row])
-        is_call = str(observations.source[row]) not in GIVEN_SOURCES
-        call = int(observations.analysis.call_numbers[row]) if is_call else None
-        return WorstWindow(window, call, int(observations.starts[row]), name, value)
-
     # Findings ----------------------------------------------------------------------------------------------
 
     def count_findings(self, rule: Absence) -> MetricValue:
         """Return the number of findings that a requirement excludes."""
         rows = self.mark_windows(rule.scope)
         if rule.scope and not rows.any():
-            return MetricValue("count", missing=self._explain_empty_scope(rule.scope))
+            return MetricValue("count", missing=explain_empty_scope(self._observations, rule.scope))
         return count_excluded_findings(self._observations, rule, rows)
 
     # Presence ----------------------------------------------------------------------------------------------
@@ -305,92 +273,17 @@ class MetricEvaluator:
     def count_presence(self, rule: EnginePresence) -> MetricValue:
         """Return the number of windows in which an engine worked; ``high`` adds windows of unknown engine."""
         if rule not in self._presences:
-            self._presences[rule] = self._compute_presence(rule)
+            self._presences[rule] = self._count_presence(rule)
         return self._presences[rule]
 
-    def _compute_presence(self, rule: EnginePresence) -> MetricValue:
+    def _count_presence(self, rule: EnginePresence) -> MetricValue:
         rows = self.mark_windows(rule.scope)
         if not rows.any():
-            return MetricValue("count", missing=self._explain_empty_scope(rule.scope))
-        is_working, measured = self._mark_working_windows(rule)
-        is_working = rows & is_working
-        windows, count = int(rows.sum()), int(is_working.sum())
-        if not count and (missing := self._explain_unproven_absence(rule, rows)):
-            return MetricValue("count", missing=missing, windows=windows)
-        contested = rows & ~is_working & self._observations.contested(rule.engine)
-        doubtful = rows & ~is_working & ~contested & self._observations.undecided
-        unknown = int((doubtful | contested).sum())
-        is_measured = bool(measured[is_working].any()) or self._is_measured(rule)
-        note = _join_notes(
-            _note_unknown_engines(int(doubtful.sum())), _note_contested_calls(int(contested.sum()))
-        )
-        if not is_measured and not note and (without := int((rows & ~self._has_samples()).sum())):
-            note = f"{plural(without, 'call')} without a host sample"
-        basis = Basis.MEASURED if is_measured else Basis.SAMPLED
-        worst = self._describe_worst(int(np.flatnonzero(is_working)[0])) if count else None
-        return MetricValue(
-            "count",
-            count,
-            count + unknown,
-            str(basis),
-            windows,
-            worst,
-            note=note,
-            is_contested=bool(contested.any()),
-        )
-
-    def _mark_working_windows(self, rule: EnginePresence) -> tuple[BoolArray, BoolArray]:
-        """Mark the windows that show the engine in the phase, and those where it was measured."""
-        frame = self._observations.analysis.attribution_rows
-        frame = frame[(frame["window_id"] >= 0).to_numpy(bool)]
-        phases = [rule.phase] if rule.phase else [phase for phase in PHASES if phase not in _NOT_INFERENCE]
-        matches = frame[((frame["engine"] == rule.engine) & frame["phase"].isin(phases)).to_numpy(bool)]
-        window = matches["window_id"].to_numpy(np.int64)
-        busy = (matches["busy_ns"].fillna(0) > 0).to_numpy(bool)
-        sampled = (matches["samples"] > 0).to_numpy(bool)
-        count = self._observations.count
-        measured: BoolArray = np.bincount(window[busy], minlength=count) > 0
-        return measured | (np.bincount(window[sampled], minlength=count) > 0), measured
-
-    def _is_measured(self, rule: EnginePresence) -> bool:
-        """Return whether a table would have shown the engine in the phase."""
-        measured = self._observations.analysis.measured.engines
-        return rule.phase in (None, Phase.EXECUTE) and rule.engine in measured
-
-    def _has_samples(self) -> BoolArray:
-        """Mark the windows that have a host sample."""
-        marks: BoolArray = self._observations.analysis.members.counts > 0
-        return marks
-
-    def _explain_unproven_absence(self, rule: EnginePresence, rows: BoolArray) -> str:
-        """Return why the absence of an engine in these windows is not proven; "" if it is."""
-        if self._is_measured(rule):
-            return ""
-        unmeasured = self._observations.unmeasured(Engine(rule.engine))
-        if rule.phase is Phase.EXECUTE and rule.engine != Engine.CPU:
-            return f"{unmeasured}, and host samples never show the {rule.engine} at work"
-        problem = self._observations.quantity("samples", rule.engine).problem(rows)
-        if not problem and not (rows & self._has_samples()).any():
-            problem = "no host sample lies in these calls"
-        return f"{unmeasured}, and {problem}" if problem else ""
+            return MetricValue("count", missing=explain_empty_scope(self._observations, rule.scope))
+        return count_presence(self._observations, rule, rows)
 
 
 _OWN_TIME = "the calls are the Neural Engine's own intervals: calls that did not use it are not among them"
-
-
-def _join_notes(*notes: str) -> str:
-    return "; ".join(filter(None, notes))
-
-
-def _note_unknown_engines(count: int) -> str:
-    return f"the engine of {plural(count, 'call')} is unknown" if count else ""
-
-
-def _note_contested_calls(count: int) -> str:
-    """Return the note about calls during which an engine worked for an unknown owner."""
-    return (
-        f"in {plural(count, 'call')} the engine worked, for this call or for another owner" if count else ""
-    )
 
 
 def _bound_statistic(quantity: Quantity, rows: BoolArray, metric: Metric) -> tuple[float, float]:

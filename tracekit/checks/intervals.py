@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tracekit.checks.requirements import Kind
-from tracekit.comparison.blocks import FloatArray
+from tracekit.checks.requirements import AMOUNTS, Kind
 from tracekit.comparison.bootstrap import Statistic, count_required_values, estimate
 from tracekit.comparison.estimates import compute_centre, scale_of
-from tracekit.comparison.shares import compute_wilson_interval, count_independent_calls
+from tracekit.statistics.blocks import FloatArray
 from tracekit.statistics.distributions import binomial_at_most, normal_quantile, t_quantile
+from tracekit.statistics.shares import compute_wilson_interval, count_independent_calls
 
 Interval = tuple[float, float]
 
@@ -28,11 +28,6 @@ def estimate_interval(values: FloatArray, statistic: Statistic, confidence: floa
     if statistic == "mean":
         return _estimate_mean_interval(values, confidence)
     return _estimate_percentile_interval(values, float(statistic), confidence)
-
-
-def estimate_share_interval(values: FloatArray, confidence: float) -> Interval:
-    """Return the interval of a share of calls, 1 or 0 in their order."""
-    return compute_wilson_interval(float(values.mean()), count_independent_calls(values), confidence)
 
 
 def estimate_ratio_interval(parts: FloatArray, totals: FloatArray, confidence: float) -> Interval:
@@ -71,7 +66,7 @@ def add_run_spread(
 ) -> Interval:
     """Return the interval of the mean of runs from those of their calls, and a normal spread between runs.
 
-    The distances of the ends from the numbers are added in squares (Zou and Donner 2008), of times by their
+    The distances of the ends from the numbers are added in squares (Zou and Donner 2008), of amounts by their
     logarithms. ``ends`` has each run's number, with the lowest and the highest value that calls without one
     could have. ``spread`` is a standard deviation: of shares as a fraction of 1, of other numbers as a
     fraction of the number.
@@ -80,7 +75,7 @@ def add_run_spread(
         [[*end, *interval] for end, interval in zip(ends, calls, strict=True)]
     ).T
     reach = normal_quantile((1 + confidence) / 2) * spread / math.sqrt(len(ends))
-    if kind == "time" and min(lows.min(), call_lows.min()) > 0:
+    if kind in AMOUNTS and min(lows.min(), call_lows.min()) > 0:
         lows, highs, call_lows, call_highs = (
             np.log(values) for values in (lows, highs, call_lows, call_highs)
         )

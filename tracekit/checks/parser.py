@@ -6,7 +6,7 @@ A recursive-descent parser: one method per rule of the grammar.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
@@ -33,7 +33,8 @@ from tracekit.model.vocabulary import Phase
 _VERDICTS = (*ENGINE_NAMES, "MIXED", "UNKNOWN")
 _STATISTICS = ("mean", "max", "min")
 _PERCENTILE = re.compile(r"p(\d{1,3}(?:\.\d{1,3})?)", re.IGNORECASE | re.ASCII)
-_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
+_UNITS: Mapping[str, int] = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
+_UNITS_OF_ENERGY: Mapping[str, int] = {"mJ": 1, "J": 10**3}
 _SEVERITIES = ("error", "warning", "info")
 _OF_RUN = ("load", "compile", "thermal", "issues", "errors", "warnings")
 _METRIC_WORDS = (
@@ -127,7 +128,7 @@ class _RecordingParser(ExpressionParser):
     def parse_change(self, text: str) -> ChangeRule:
         tokens = self._tokens
         start = tokens.next_position()
-        metric = self._parse_energy() or self._parse_metric()
+        metric = self._parse_metric()
         # compare has one statistic per engine metric and does not name it: "ANE busy", not "p90 ANE busy".
         name = replace(metric, statistic="").name if metric.engine else metric.name
         name = SUBMISSION_COUNTS.get(name, name)
@@ -187,11 +188,13 @@ class _RecordingParser(ExpressionParser):
         return float(number / 100 if points else number)
 
     def _parse_energy(self) -> Metric | None:
-        """Read ``ANE energy``; None for any other metric."""
+        """Read ``ANE energy [per call]``; None for any other metric."""
         tokens = self._tokens
         start = tokens.position
         rail = tokens.take_if(*RAILS)
         if rail and tokens.take_if("energy"):
+            if tokens.take_if("per") and not tokens.take_if("call"):
+                raise tokens.make_error("'call' is missing after 'per'.")
             return Metric("energy", rail)
         tokens.position = start
         return None
@@ -201,6 +204,8 @@ class _RecordingParser(ExpressionParser):
     def _parse_metric(self) -> Metric:
         tokens = self._tokens
         position = tokens.next_position()
+        if energy := self._parse_energy():
+            return energy
         if tokens.take_if("calls", "windows"):
             limit_ns = self._parse_deadline()
             return Metric("calls") if limit_ns is None else Metric(LATE, limit_ns=limit_ns)
@@ -324,15 +329,19 @@ class _RecordingParser(ExpressionParser):
             return self._parse_share(number, position)
         if metric.kind == "time":
             return float(number * self._parse_unit("a time"))
+        if metric.kind == "energy":
+            return float(number * self._parse_unit("an energy", _UNITS_OF_ENERGY))
         if tokens.peek() and tokens.peek().lower() != "in":
             raise tokens.make_error(f"'{metric.name}' is a count and takes no unit.")
         return float(number)
 
-    def _parse_unit(self, expected: str) -> int:
+    def _parse_unit(self, expected: str, units: Mapping[str, int] = _UNITS) -> int:
         tokens = self._tokens
         position = tokens.next_position()
         unit = tokens.peek()
-        if unit not in _UNITS:
-            raise tokens.make_error(f"{expected} with a unit is expected here: ns, us, ms or s.", position)
+        if unit not in units:
+            *others, last = (name for name in units if name.isascii())
+            listed = f"{', '.join(others)} or {last}"
+            raise tokens.make_error(f"{expected} with a unit is expected here: {listed}.", position)
         tokens.take_word()
-        return _UNITS[unit]
+        return units[unit]

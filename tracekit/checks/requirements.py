@@ -10,13 +10,17 @@ from tracekit.comparison.observations import SUBMISSION_COUNTS
 from tracekit.model.vocabulary import SERVING, Phase
 
 Operator: TypeAlias = Literal["<=", "<", ">=", ">", "==", "!="]
-Kind: TypeAlias = Literal["time", "share", "count", "thermal"]
+Kind: TypeAlias = Literal["time", "energy", "share", "count", "thermal"]
+AMOUNTS: tuple[Kind, ...] = ("time", "energy")
+"""Kinds whose differences between runs are factors."""
 
 ENGINE_NAMES = tuple(str(engine) for engine in SERVING)
 
 
 PER_WINDOW = ("hand-offs", *SUBMISSION_COUNTS)
 """Counts that each call has."""
+OF_RUN = ("issues", "thermal", "load", "compile", "energy")
+"""Numbers that a recording has once."""
 _COUNTS = ("calls", "issues", *PER_WINDOW)
 
 
@@ -42,6 +46,8 @@ class Metric:
             return "share"
         if self.quantity == "thermal":
             return "thermal"
+        if self.quantity == "energy":
+            return "energy"
         return "count" if self.quantity in _COUNTS else "time"
 
     @property
@@ -59,7 +65,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Condition:
-    """A metric, a comparison and a limit: in ns, a fraction, a count, or a thermal level."""
+    """A metric, a comparison and a limit: in ns, mJ, a fraction, a count, or a thermal level."""
 
     metric: Metric
     operator: Operator

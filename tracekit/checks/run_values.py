@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -17,10 +18,10 @@ from tracekit.checks.intervals import (
     estimate_runs_interval,
     parse_statistic,
 )
-from tracekit.checks.requirements import Condition, Metric
+from tracekit.checks.requirements import AMOUNTS, Condition, Metric
 from tracekit.checks.results import MetricValue
 from tracekit.comparison.observations import FloatArray
-from tracekit.comparison.shares import compute_wilson_interval
+from tracekit.statistics.shares import compute_wilson_interval
 from tracekit.text import plural
 
 
@@ -36,7 +37,7 @@ class RunNoise:
     groups: Sequence[Sequence[MetricEvaluator]] = ()
     by_build: bool = False
     is_assumed: bool = False
-    """Whether ``fraction`` is the usual spread, because one run shows none."""
+    """Whether ``fraction`` is the usual spread: one run shows none, and few runs may agree by chance."""
     given: Mapping[str, float] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
@@ -60,7 +61,7 @@ class RunNoise:
                 for value in values
                 if value.interval is not None
                 and value.windows >= fewest
-                and (value.kind != "time" or value.basis == like.basis)
+                and (value.kind not in AMOUNTS or value.basis == like.basis)
             ]
             groups += [similar_values] if len(similar_values) > 1 else []
         return groups
@@ -69,14 +70,18 @@ class RunNoise:
 def combine_runs(
     values: Sequence[MetricValue], rule: Condition, confidence: float, noise: RunNoise, must_stay_low: bool
 ) -> MetricValue:
-    """Return the mean of the runs' values, with an interval by the spread between runs."""
+    """Return the mean of the runs' values, with an interval by the spread between runs.
+
+    Several runs show their spread: an assumed one makes the interval wider, never narrower.
+    """
     metric, kind = rule.metric, values[0].kind
-    is_amount = kind == "time"
+    is_amount = kind in AMOUNTS
     noise_values = noise.collect_values(rule, must_stay_low, values[0])
     lows, highs = (_read_ends(values, name) for name in ("low", "high"))
     low, high = (compute_run_mean(ends, is_amount) for ends in (lows, highs))
-    if noise.fraction is not None:
-        ends = [(value.low or 0.0, value.high or 0.0) for value in values]
+    ends = [(value.low or 0.0, value.high or 0.0) for value in values]
+    is_shown = noise.is_assumed and len(values) > 1
+    if noise.fraction is not None and not is_shown:
         of_calls = [value.interval or (-np.inf, np.inf) for value in values]
         interval = add_run_spread(ends, of_calls, noise.fraction, kind, confidence)
     else:
@@ -89,6 +94,10 @@ def combine_runs(
         )
         # Few runs with few calls can lack the slow calls that the program has, and then agree by chance.
         interval = min(pooled_low, calls[0]), max(pooled_high, calls[1])
+        if is_shown and noise.fraction is not None:
+            # Runs that were all in one state of the device agree as well.
+            assumed = add_run_spread(ends, ends, noise.fraction, kind, confidence)
+            interval = min(interval[0], assumed[0]), max(interval[1], assumed[1])
     if min(value.windows for value in values) < count_fewest_calls(metric.statistic, 1):
         interval = 0.0, np.inf
     notes = [value.note for value in values] + [_describe_noise(noise, noise_values, kind)]
@@ -138,6 +147,8 @@ def _estimate_all_calls_interval(
             for end in (0, 1)
         )
         return lower_interval[0], upper_interval[1]
+    if metric.kind == "energy":  # a number of a run as a whole, which its calls do not show to vary
+        return math.inf, -math.inf
     windows = np.array([value.windows for value in values], float)
     count = int(windows.sum())
     shares = [float((_read_ends(values, name) * windows).sum()) / max(1, count) for name in ("low", "high")]

@@ -307,3 +307,18 @@ def _read_redacted(
         signposts=tuple("/".join(map(rewrite, pattern.split("/"))) for pattern in options.signposts),
     )
     return trace, options, [window._replace(label=rewrite(window.label)) for window in windows], rewrite
+
+
+with_companions_option = click.option(
+    "--with-companions",
+    is_flag=True,
+    help="Join with each recording the texts that tracekit record --with wrote beside it (X.power.txt beside"
+    " X.trace), which show the energy of a call.",
+)
+
+
+def add_companions(options: AnalysisOptions, path: str) -> AnalysisOptions:
+    """Return the options for one recording with the texts beside it."""
+    from tracekit.record.companions import find_companion_files
+
+    return replace(options, overlays=(*options.overlays, *map(str, find_companion_files(Path(path)))))

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tracekit.cli.analysing import add_analysis_options, analyse
+from tracekit.cli.analysing import (
+    add_analysis_options,
+    add_companions,
+    analyse,
+    with_companions_option,
+)
 from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.check_plan import check_plan_command
 from tracekit.cli.checking import CheckOptions, add_check_options
@@ -48,6 +53,7 @@ class _CheckCommand(click.Command):
 )
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--also", multiple=True, metavar="INPUT", help="A further run of the same program. Repeatable.")
+@with_companions_option
 @run_noise_option
 @noise_from_option
 @confidence_option
@@ -57,6 +63,7 @@ class _CheckCommand(click.Command):
 def check_command(
     inputs: tuple[str, ...],
     also: tuple[str, ...],
+    with_companions: bool,
     run_noise: tuple[tuple[str, float], ...],
     noise_from: tuple[str, ...],
     confidence: float,
@@ -78,6 +85,7 @@ def check_command(
       tracekit check MyApp.trace --require 'warm p99 in MyModel <= 12ms' --format github
       tracekit check run1.trace --also run2.trace --also run3.trace --require 'p90 <= 8ms' --open pass
       tracekit check MyApp.trace --require 'p90 <= 8ms' --run-noise p90=4%
+      tracekit check MyApp.trace --with-companions --require 'ANE energy <= 12mJ in MyModel'
       tracekit check MyApp.trace --config ci/tracekit.toml
     """
     check_noise_options(run_noise, noise_from)
@@ -101,7 +109,10 @@ def check_command(
 
     if (*inputs, *also, *noise_from).count("-") > 1:
         raise UsageError("Standard input can be one of the recordings, not several.")
-    analyses = [analyse(inputs, options), *(analyse((path,), options) for path in also)]
+    analyses = [
+        analyse(given, add_companions(options, given[0]) if with_companions else options)
+        for given in (inputs, *((path,) for path in also))
+    ]
     analysis = analyses[0]
     spread = collect_noise_runs(noise_from, options, analyses)
     results = check(analyses, requirements, confidence, run_noise=dict(run_noise), noise_from=spread)

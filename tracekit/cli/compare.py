@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tracekit.cli.analysing import add_side_options, analyse
+from tracekit.cli.analysing import add_companions, add_side_options, analyse, with_companions_option
 from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.durations import parse_deadlines
 from tracekit.cli.intervals import (
@@ -72,12 +71,7 @@ _FORMATS = {".html": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
     metavar="TIME",
     help="Compare the share of the calls that take longer, such as 16.7ms. Repeatable.",
 )
-@click.option(
-    "--with-companions",
-    is_flag=True,
-    help="Join with each recording the texts that tracekit record --with wrote beside it (X.power.txt beside"
-    " X.trace): the energy of a call is compared.",
-)
+@with_companions_option
 @click.option(
     "--plans",
     nargs=2,
@@ -210,11 +204,7 @@ def _choose_options(
     """Return the options for one recording: its run, and the texts beside it."""
     if run is not None:
         options = replace(options, run=run)
-    if not with_companions:
-        return options
-    from tracekit.record.companions import find_companion_files
-
-    return replace(options, overlays=tuple(map(str, find_companion_files(Path(path)))))
+    return add_companions(options, path) if with_companions else options
 
 
 def _exit_with(code: int) -> None:

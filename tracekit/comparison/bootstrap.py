@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from tracekit.comparison.blocks import (
+from tracekit.statistics.blocks import (
     FloatArray,
     choose_block_length,
     compute_block_length,

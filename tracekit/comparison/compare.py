@@ -32,7 +32,7 @@ from tracekit.comparison.result import (
 from tracekit.comparison.run_metrics import iter_preparation_rows
 from tracekit.comparison.samples import sample_shares
 from tracekit.comparison.sessions import GivenSpread, SessionNoise, read_run_noise
-from tracekit.comparison.turns import find_order, judge_order, split_sessions
+from tracekit.comparison.turns import find_order, judge_order, place_runs, split_sessions
 from tracekit.errors import UsageError
 
 _ABOUT_CALLS = ("one-run", "two-runs", "given-noise", "noise-recordings")
@@ -86,7 +86,8 @@ def compare(
     sessions = None
     if order != "in turn" and (session_noise is not None or build_numbers):
         sessions = SessionNoise(session_noise, build_numbers)
-    spread = GivenSpread(given_noise, sessions)
+    places = place_runs(sides[0], sides[1]) if order == "in turn" else None
+    spread = GivenSpread(given_noise, sessions, places)
     compared = ComparedRuns(sides[0], sides[1], noise, spread, tuple(deadlines_ns))
     groups, one_sided, left_out = build_groups(compared)
     changed, largest, count, missing = _compare_functions(sides[0], sides[1], noise)

@@ -13,8 +13,8 @@ sides not in turn     that between runs, plus that between sessions where it is 
 ====================  ======================================================================================
 
 Times are compared by their logarithms, so a difference is a factor; Welch 1947, Satterthwaite 1946. Other
-numbers are compared as they are. The interval of a side then ends where its number cannot go on (at 0, and a
-share at 1), which does not change how often it holds the true number, nor whether a difference is shown.
+numbers are compared as they are, and a difference ends where it cannot go on (a share differs by at most 1).
+Runs that were recorded in turn share a drift, which is taken out of factors (``drift``).
 """
 
 from __future__ import annotations
@@ -26,16 +26,20 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from tracekit.comparison.blocks import FloatArray
+from tracekit.comparison.drift import Drift, RunOrder, count_lost_degrees, fit_drift
 from tracekit.comparison.sessions import SessionNoise, SessionSpread
+from tracekit.statistics.blocks import FloatArray
 from tracekit.statistics.distributions import t_quantile, t_shift, t_upper_tail
+from tracekit.statistics.shares import LEVEL
 
 Scale: TypeAlias = Literal["log", "linear"]
 Tested: TypeAlias = Literal["between runs", "given noise", "within these recordings"]
 
-LEVEL = 0.95
-USUAL_SPREAD = 0.02
-"""The standard deviation between runs that one run is judged with: a choice, stated where it is used."""
+USUAL_SPREAD, USUAL_SPREAD_OF_TAILS = 0.05, 0.07
+"""The standard deviation between runs that few runs may not show, and that of other percentiles than the p50.
+
+Choices, stated where they are used: those of the least steady of the simulated programs, about.
+"""
 POWER = 0.8
 """The part of repeated comparisons that would show the smallest change that is reported."""
 _MOST_RUNS = 200
@@ -48,8 +52,8 @@ class Estimate:
     """A difference on its scale, with its standard error and degrees of freedom.
 
     ``base`` and ``new`` are the sides' values in the unit; on the scale "log", ``change`` is the logarithm of
-    their ratio. ``errors`` are the standard errors of BASE and NEW, whose squares add up to that of
-    ``error``; neither side can be above ``most``. ``runs`` is the harmonic mean of the runs per side.
+    their ratio. Neither side can be above ``most``. ``runs`` is the harmonic mean of the runs per side,
+    ``drift`` the change of both sides from the first run to the last, as a fraction, where it is taken out.
     """
 
     base: float
@@ -60,8 +64,8 @@ class Estimate:
     scale: Scale
     tested: Tested
     runs: float = 1.0
-    errors: tuple[float, float] = (0.0, 0.0)
     most: float = math.inf
+    drift: float | None = None
 
     def ends(self, level: float = LEVEL) -> tuple[float, float]:
         """Return the interval of ``change`` on its scale."""
@@ -70,9 +74,9 @@ class Estimate:
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
         """Return the interval of new minus base in the unit."""
-        if self.scale == "linear":
-            return self._combine_side_intervals(level)
         low, high = self.ends(level)
+        if self.scale == "linear":
+            return max(low, -self.most), min(high, self.most)
         return self._convert_to_unit(low), self._convert_to_unit(high)
 
     def compute_ratio_interval(self, level: float = LEVEL) -> tuple[float, float] | None:
@@ -102,25 +106,11 @@ class Estimate:
             return None
         spread = self.error * math.sqrt(self.runs / 2)
         for runs in range(2, _MOST_RUNS + 1):
-            df = 2.0 * (runs - 1)
+            df = 2.0 * (runs - 1) - (0 if self.drift is None else count_lost_degrees(runs))
             error = spread * math.sqrt(2 / runs)
             if t_shift(LEVEL, POWER, df) * error <= distance:
                 return runs
         return None
-
-    def _combine_side_intervals(self, level: float) -> tuple[float, float]:
-        """Return the interval of a difference from those of both sides (Zou and Donner 2008).
-
-        Without an end that is impossible for a side, it is the one of ``ends``: the squares add up to it.
-        """
-        quantile = t_quantile((1 + level) / 2, self.df) if self.error else 0.0
-        (base_below, base_above), (new_below, new_above) = (
-            (min(quantile * error, max(0.0, value)), min(quantile * error, max(0.0, self.most - value)))
-            for value, error in zip((self.base, self.new), self.errors, strict=True)
-        )
-        return self.change - math.hypot(new_below, base_above), self.change + math.hypot(
-            new_above, base_below
-        )
 
     def _convert_to_unit(self, change: float) -> float:
         # Around the geometric mean of both sides, so that swapping the sides negates the difference exactly:
@@ -130,6 +120,12 @@ class Estimate:
 
 def _limit_exponent(logarithm: float) -> float:
     return min(max(logarithm, -300.0), 300.0)
+
+
+def find_usual_spread(statistic: str) -> float:
+    """Return the spread between runs that is assumed of ``p50``, ``p90``, ``mean`` or another statistic."""
+    is_tail = statistic.startswith("p") and statistic != "p50"
+    return USUAL_SPREAD_OF_TAILS if is_tail else USUAL_SPREAD
 
 
 def compute_centre(values: FloatArray, scale: Scale) -> float:
@@ -151,22 +147,28 @@ def estimate_between_runs(
     scale: Scale,
     most: float = math.inf,
     sessions: SessionNoise | None = None,
+    order: RunOrder | None = None,
 ) -> Estimate | None:
     """Return the difference of values of runs, by their spread; None where no spread is known.
 
     ``noise`` has the values of recordings, in groups that differ by nothing but chance within each; no value
-    can be above ``most``. ``sessions`` is the spread between sessions, where each side is one of its own.
+    can be above ``most``. ``sessions`` is the spread between sessions, where each side is one of its own,
+    ``order`` the places of runs that were recorded in turn.
     """
     sides = [np.log(values) if scale == "log" else values for values in (base, new)]
-    change = float(sides[1].mean() - sides[0].mean())
     counts = [len(side) for side in sides]
     noise = [np.log(group) if scale == "log" else group for group in noise]
     session_spread = None
     if sessions is not None:
         middle = float(np.mean([side.mean() for side in sides]))
         session_spread = sessions.estimate(noise, _get_unit_of_spread(middle, scale, most))
+    drift = None
     if max(map(len, noise), default=0) < 2 and min(counts) >= 2:
-        variances, df = _estimate_welch(sides)
+        # Of sides that spread differently, the line would be that of the chance of one of them.
+        drift = fit_drift(sides, order) if order and scale == "log" and _spread_alike(sides) else None
+        if drift is not None:
+            sides = drift.sides
+        variances, df = _estimate_welch(sides, drift)
     else:
         pools = [*sides, *(group for group in noise if len(group))]
         df = float(sum(len(pool) - 1 for pool in pools))
@@ -177,17 +179,21 @@ def estimate_between_runs(
     if session_spread is not None:
         variances, df = _add_sessions(variances, df, session_spread, counts)
     harmonic = 2 / sum(1 / count for count in counts)
+    centres = [float(side.mean()) for side in sides]
+    change = centres[1] - centres[0]
+    if scale == "log":
+        centres = [math.exp(centre) for centre in centres]
     return Estimate(
-        compute_centre(base, scale),
-        compute_centre(new, scale),
+        centres[0],
+        centres[1],
         change,
         math.sqrt(sum(variances)),
         df,
         scale,
         "between runs",
         harmonic,
-        (math.sqrt(variances[0]), math.sqrt(variances[1])),
         most,
+        None if drift is None else math.expm1(drift.change),
     )
 
 
@@ -196,20 +202,27 @@ def _get_unit_of_spread(centre: float, scale: Scale, most: float) -> float:
     return 1.0 if scale == "log" or most == 1.0 else abs(centre)
 
 
-def _estimate_welch(sides: Sequence[FloatArray]) -> tuple[list[float], float]:
+def _estimate_welch(sides: Sequence[FloatArray], drift: Drift | None) -> tuple[list[float], float]:
     """Return the variances of both means, and the degrees of freedom of their difference.
+
+    ``drift`` is what was taken out of the sides: it took one degree of freedom, half of each side.
 
     Of few runs, Satterthwaite's degrees of freedom are too few where both sides spread alike: 3.4 % false
     alarms with three runs each, and power lost. Equally many runs whose spreads differ by at most six
     times therefore count with all degrees of freedom (Student's t), which stays below 8.5 %
     with three runs per side, and below 10 % with two, whatever the true spreads are (docs/statistics.md).
     """
-    variances = [float(side.var(ddof=1)) / len(side) for side in sides]
-    _, df = _combine_variances(variances, [len(side) - 1 for side in sides])
-    is_alike = max(variances) <= SPREADS_ALIKE**2 * min(variances)
-    if len(sides[0]) == len(sides[1]) and is_alike:
-        df = 2.0 * (len(sides[0]) - 1)
+    widening, lost = (drift.widening, 1.0) if drift is not None else (1.0, 0.0)
+    variances = [widening * float(side.var(ddof=1)) / len(side) for side in sides]
+    _, df = _combine_variances(variances, [len(side) - 1 - lost / 2 for side in sides])
+    if len(sides[0]) == len(sides[1]) and _spread_alike(sides):
+        df = 2.0 * (len(sides[0]) - 1) - lost
     return variances, df
+
+
+def _spread_alike(sides: Sequence[FloatArray]) -> bool:
+    variances = [float(side.var(ddof=1)) for side in sides]
+    return max(variances) <= SPREADS_ALIKE**2 * min(variances)
 
 
 def _combine_variances(variances: Sequence[float], dfs: Sequence[float]) -> tuple[float, float]:
@@ -262,8 +275,7 @@ def estimate_within_runs(
         variances.append([*(run.variance / len(side) ** 2 for run in side), spread * squared_unit])
     dfs = [df for side in (base, new) for df in (*(run.df for run in side), math.inf)]
     error, df = _combine_variances([*variances[0], *variances[1]], dfs)
-    errors = (math.sqrt(sum(variances[0])), math.sqrt(sum(variances[1])))
     change = math.log(centres[1] / centres[0]) if scale == "log" else centres[1] - centres[0]
     tested: Tested = "within these recordings" if run_noise is None else "given noise"
     harmonic = 2 / (1 / len(base) + 1 / len(new))
-    return Estimate(centres[0], centres[1], change, error, df, scale, tested, harmonic, errors, most)
+    return Estimate(centres[0], centres[1], change, error, df, scale, tested, harmonic, most)

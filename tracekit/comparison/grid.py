@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.comparison.blocks import FloatArray
+from tracekit.statistics.blocks import FloatArray
 
 _FRAMES_NS = (1e9 / 60, 1e9 / 120)
 _FRAME_TOLERANCE = 0.02

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tracekit.analysis.budget.parts import BUDGET_PARTS
-from tracekit.comparison.estimates import LEVEL
 from tracekit.comparison.metrics import GroupMetric, GroupSide
 from tracekit.comparison.observations import Observations
 from tracekit.comparison.result import ModelParts, PartChange
 from tracekit.comparison.rows import Sides, iter_group_rows
 from tracekit.model.vocabulary import Engine
+from tracekit.statistics.shares import LEVEL
 
 _WHOLE = GroupMetric("length", "length", "mean", part="warm", always=True, is_summed=True)
 _PARTS = {

@@ -10,15 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.analysis.result import Analysis
-from tracekit.comparison.blocks import FloatArray
 from tracekit.comparison.bootstrap import Statistic, count_required_values
 from tracekit.comparison.cautions import select_distinct_runs
+from tracekit.comparison.drift import count_lost_degrees
 from tracekit.comparison.estimates import Estimate
 from tracekit.comparison.grid import recognize_grid
 from tracekit.comparison.metrics import run_values
 from tracekit.comparison.observations import Observations
 from tracekit.comparison.sessions import estimate_session_spread
 from tracekit.comparison.turns import split_sessions
+from tracekit.statistics.blocks import FloatArray
 
 RUNS_PER_SIDE = (3, 5, 10, 20)
 _NUMBERS: tuple[tuple[str, Statistic], ...] = (("p50", 0.5), ("p90", 0.9), ("mean", "mean"))
@@ -49,7 +50,7 @@ class NumberSpread:
         A gate at this threshold passes an unchanged program in four of five comparisons.
         """
         error = self.fraction * math.sqrt(2 / runs_per_side)
-        df = 2.0 * (runs_per_side - 1)
+        df = 2.0 * (runs_per_side - 1) - count_lost_degrees(runs_per_side)
         return Estimate(1.0, 1.0, 0.0, error, df, "log", "between runs").compute_smallest()
 
 

@@ -11,11 +11,12 @@ from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.analysis.findings.answer import Answer
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.kind import Kind
-from tracekit.comparison.estimates import LEVEL, POWER, Estimate, Tested
+from tracekit.comparison.estimates import POWER, Estimate, Tested
 from tracekit.comparison.grid import Grid
 from tracekit.comparison.observations import Unit
 from tracekit.comparison.samples import SampleShare
 from tracekit.model.trace import TraceInfo
+from tracekit.statistics.shares import LEVEL
 from tracekit.text import plural, printable
 
 if TYPE_CHECKING:
@@ -153,6 +154,11 @@ class Difference:
             return None
         quantile = NormalDist().inv_cdf((1 + self.level) / 2)
         return (self.high - self.low) / 2 * (quantile + NormalDist().inv_cdf(POWER)) / quantile
+
+    @property
+    def drift(self) -> float | None:
+        """The change of both sides over runs in turn, as a fraction, where it is taken out; else None."""
+        return None if self.estimate is None else self.estimate.drift
 
     @property
     def ratio(self) -> float | None:

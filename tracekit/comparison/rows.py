@@ -18,7 +18,6 @@ from tracekit.comparison.bootstrap import (
     resample_statistics,
 )
 from tracekit.comparison.estimates import (
-    LEVEL,
     Estimate,
     RunVariation,
     Scale,
@@ -41,6 +40,7 @@ from tracekit.comparison.observations import FloatArray, Unit
 from tracekit.comparison.result import Difference, Judgement, Value
 from tracekit.comparison.sessions import NOTHING_GIVEN, GivenSpread
 from tracekit.comparison.shares import compute_share_interval
+from tracekit.statistics.shares import LEVEL
 
 _OF_LENGTHS = ("length", "part", LATE)
 _IN_CALLS = ("part", "busy")
@@ -189,13 +189,11 @@ def _compute_difference(
     noise = _list_noise_values(columns)
     scale = scale_of(metric.is_compared_by_factor(base.unit), base_values, new_values, *noise)
     run_noise = sides.find_run_noise(metric)
-    estimate = (
-        None
-        if run_noise is not None
-        else estimate_between_runs(
-            base_values, new_values, noise, scale, _find_most(metric, base.unit, sides), sides.spread.sessions
-        )
-    )
+    estimate = None
+    if run_noise is None:
+        most = _find_most(metric, base.unit, sides)
+        sessions, order = sides.spread.sessions, sides.spread.order
+        estimate = estimate_between_runs(base_values, new_values, noise, scale, most, sessions, order)
     fewest = metric.fewest_per_run if estimate is not None else count_required_values(metric.statistic)
     if _count_fewest(base, new) < fewest:
         return _report_untested(metric.name, base, new)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from tracekit.analysis.energy import MISSING_ENERGY
 from tracekit.comparison.estimates import (
     Estimate,
     RunVariation,
@@ -44,13 +45,13 @@ def iter_energy_rows(
     """Yield the energy of a call of a model on each rail that both sides show."""
     for name, rail in ENERGY_METRICS.items():
         values = [
-            _average_runs([_measure_energy(run, rail, model) for run in side]) for side in (base, new, *noise)
+            _average_runs([measure_energy(run, rail, model) for run in side]) for side in (base, new, *noise)
         ]
         if values[0].value is not None and values[1].value is not None:
             yield _compare_values(name, "mJ", values, spread)
 
 
-def _measure_energy(run: Observations, rail: str, model: str) -> Amount:
+def measure_energy(run: Observations, rail: str, model: str) -> Amount:
     """Return the energy of a call in mJ, deduced from the power of a rail; tools estimate it differently."""
     power = run.analysis.power
     calls = power.calls if power is not None else ()
@@ -59,8 +60,10 @@ def _measure_energy(run: Observations, rail: str, model: str) -> Amount:
         return Amount(None, missing=f"nothing shows the power of {rail} while the model ran")
     if len(entries) > 1:
         return Amount(None, missing="several processes run the model")
+    if entries[0].missing:
+        return Amount(None, missing=MISSING_ENERGY[entries[0].missing])
     basis = f"{Basis.INFERRED} from {printable(power.tool)}" if power.tool else str(Basis.INFERRED)
-    return Amount(entries[0].energy_mj, basis, "no samples of power lie within a run of its calls")
+    return Amount(entries[0].energy_mj, basis)
 
 
 def _compare_values(name: str, unit: Unit, values: Sequence[Value], spread: GivenSpread) -> Difference:
@@ -85,7 +88,9 @@ def _estimate_difference(
     scale = scale_of(True, base_values, new_values, *noise_values)
     run_noise = spread.find_run_noise("mean")
     if run_noise is None:
-        return estimate_between_runs(base_values, new_values, noise_values, scale, sessions=spread.sessions)
+        return estimate_between_runs(
+            base_values, new_values, noise_values, scale, sessions=spread.sessions, order=spread.order
+        )
     exact = [[RunVariation(value, 0.0, np.inf) for value in side.runs] for side in (base, new)]
     return estimate_within_runs(exact[0], exact[1], scale, run_noise, session_noise=spread.session_noise)
 

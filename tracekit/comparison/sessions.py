@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tracekit.comparison.blocks import FloatArray
 from tracekit.comparison.bootstrap import Statistic
+from tracekit.comparison.drift import RunOrder
 from tracekit.errors import UsageError
+from tracekit.statistics.blocks import FloatArray
 
 _STATISTIC = re.compile(r"mean|p\d{1,2}(\.\d+)?")
 FEWEST_DEGREES = 4
@@ -65,15 +66,17 @@ class SessionNoise:
 
 @dataclass(frozen=True)
 class GivenSpread:
-    """What is given of how runs of one program differ.
+    """The spread between runs of one program, as far as it is known beside the numbers of the runs.
 
     ``run_noise`` has the standard deviation between runs by percentile (``p50``) or of the ``mean``, as a
     fraction of the number; it is empty where recordings show it. ``sessions`` is the spread between sessions,
     where each side is one of its own; None where the sides share their sessions, or nothing is given.
+    ``order`` has the places of runs that were recorded in turn; None for any others.
     """
 
     run_noise: Mapping[str, float] = field(default_factory=dict)
     sessions: SessionNoise | None = None
+    order: RunOrder | None = None
 
     def find_run_noise(self, statistic: Statistic, on_grid: bool = False) -> float | None:
         """Return the given spread of a number between runs; None where it is not given.

@@ -1,9 +1,4 @@
-"""Intervals of shares: Wilson's for one, Newcombe's for a difference; never 0 … 0, however alike the calls
-are.
-
-Verdicts can come in spells (ten calls on the CPU after one failure), so the calls of a run count for fewer
-than they are: for as many independent ones as give means of blocks the same variance, on both sides alike.
-"""
+"""Intervals of differences of shares, from those of both sides: Newcombe's, never 0 … 0."""
 
 from __future__ import annotations
 
@@ -12,72 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tracekit.comparison.blocks import (
-    FloatArray,
-    choose_block_length,
-    compute_block_length,
-    find_longest_block,
-)
-from tracekit.comparison.estimates import LEVEL, Estimate
-from tracekit.statistics.distributions import normal_quantile, t_quantile
-
-
-def compute_wilson_interval(share: float, count: float, level: float = LEVEL) -> tuple[float, float]:
-    """Return the interval of a share of ``count`` independent calls (Wilson 1927)."""
-    if not count:
-        return 0.0, 1.0
-    square = normal_quantile((1 + level) / 2) ** 2
-    middle = (share + square / (2 * count)) / (1 + square / count)
-    half = math.sqrt(square * (share * (1 - share) / count + square / (4 * count**2))) / (1 + square / count)
-    # At 0 and 1 an end is the share itself, up to rounding.
-    low = 0.0 if share <= 0 else max(0.0, middle - half)
-    return low, 1.0 if share >= 1 else min(1.0, middle + half)
-
-
-def count_independent_calls(values: FloatArray, similar_runs: Sequence[FloatArray] = ()) -> float:
-    """Return the number of independent calls that a run's calls, in their order, count for.
-
-    ``similar_runs`` are the runs whose calls resemble their neighbours as much as these do: by default
-    this one.
-    """
-    return (
-        max(1.0, len(values) / _estimate_calls_per_independent(similar_runs or [values]))
-        if len(values)
-        else 0.0
-    )
-
-
-def _estimate_calls_per_independent(runs: Sequence[FloatArray]) -> float:
-    """Return how many calls count for an independent one, from the variance of means of blocks.
-
-    Means of blocks of independent calls have the variance of the calls / length. Where theirs is larger, it
-    is an estimate from few blocks: Student's t takes the place of the normal distribution. The runs are
-    pooled, because one without a spell of its verdicts does not show how long its spells are: the longest
-    of their blocks is taken for all, beside the usual one.
-    """
-    longest = max((choose_block_length(values) for values in runs), default=1)
-    usual = max((compute_block_length(len(values)) for values in runs), default=1)
-    return max(_compare_variances(runs, length) for length in {usual, longest})
-
-
-def _compare_variances(runs: Sequence[FloatArray], most: int) -> float:
-    of_calls = of_blocks = blocks = 0.0
-    for values in runs:
-        count = len(values)
-        length = min(most, find_longest_block(count))
-        if count < 2:
-            continue
-        sums = np.cumsum(np.concatenate([[0.0], values, values[: length - 1]]))
-        means = (sums[length:] - sums[:-length]) / length
-        variance = float(((means - values.mean()) ** 2).mean()) * count / (count - length)
-        of_calls += count * float(values.var())
-        of_blocks += count * variance * length * (1 - 1 / count)
-        blocks = max(blocks, count / length)
-    inflation = of_blocks / of_calls if of_calls else 1.0
-    if inflation <= 1 + 1e-9:
-        return 1.0
-    tails = t_quantile((1 + LEVEL) / 2, max(1.0, blocks - 1)) / normal_quantile((1 + LEVEL) / 2)
-    return inflation * tails**2
+from tracekit.comparison.estimates import Estimate
+from tracekit.statistics.blocks import FloatArray
+from tracekit.statistics.distributions import normal_quantile
+from tracekit.statistics.shares import LEVEL, compute_wilson_interval, count_independent_calls
 
 
 def compute_newcombe_interval(

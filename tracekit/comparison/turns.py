@@ -7,6 +7,9 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
+import numpy as np
+
+from tracekit.comparison.drift import RunOrder
 from tracekit.comparison.observations import Observations
 from tracekit.comparison.result import Caution
 from tracekit.comparison.sessions import FEWEST_DEGREES, SessionNoise
@@ -38,6 +41,13 @@ def find_order(base: Sequence[Observations], new: Sequence[Observations]) -> tup
         return ("one run each" if is_pair else "in turn"), None
     caution = Caution(NOT_IN_TURN, {"first": first, "gap_s": gap.total_seconds()})
     return "one run each" if is_pair else "one after the other", caution
+
+
+def place_runs(base: Sequence[Observations], new: Sequence[Observations]) -> RunOrder:
+    """Return the places of runs in the series of all, by known times; the same time is one place."""
+    starts = [start for run in (*base, *new) if (start := parse_start(run)) is not None]
+    _, places = np.unique([start.timestamp() for start in starts], return_inverse=True)
+    return RunOrder(places[: len(base)], places[len(base) :])
 
 
 def judge_order(

@@ -27,6 +27,7 @@ from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import GPU_INTERVALS
 from tracekit.model.vocabulary import Basis, Engine, Phase
+from tracekit.statistics.shares import estimate_share_of_rows
 
 
 class SharingNumbers(TypedDict):
@@ -36,6 +37,7 @@ class SharingNumbers(TypedDict):
     is_named: bool
     calls: int
     shared: int
+    shared_share: tuple[float, float]
     others_ns: int
     users: tuple[tuple[str, bool], ...]
     more_users: int
@@ -166,6 +168,7 @@ def _make_finding(
         "is_named": model.is_named,
         "calls": len(model.rows),
         "shared": len(rows),
+        "shared_share": estimate_share_of_rows(model.rows, rows),
         "others_ns": calls.median(sharing.others_ns[rows]),
         "users": tuple((user.name, user.is_own) for _, user in named[:_MOST_NAMES]),
         "more_users": max(len(named) - _MOST_NAMES, 0),

@@ -32,13 +32,18 @@ from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import THERMAL_STATE
 from tracekit.model.vocabulary import Basis
+from tracekit.statistics.shares import estimate_share_of_rows
 
 
 class OutlierNumbers(TypedDict):
-    """The ``long`` calls of a series; ``listed`` has number, start, length and what changed in each."""
+    """The ``long`` calls of a series; ``listed`` has number, start, length and what changed in each.
+
+    ``long_share`` is the interval of their share of all calls.
+    """
 
     calls: int
     long: int
+    long_share: tuple[float, float]
     longest_ns: int
     usual_ns: int
     listed: tuple[tuple[int, int, int, tuple[Change, ...]], ...]
@@ -180,6 +185,7 @@ def _find_long_calls(calls: Calls, series: _Series) -> Iterator[Finding[OutlierN
         numbers=OutlierNumbers(
             calls=len(series.rows),
             long=count,
+            long_share=estimate_share_of_rows(series.rows, rows),
             longest_ns=int(calls.lengths[listed[0]]),
             usual_ns=int(usual[is_long][longest[0]]),
             listed=tuple(

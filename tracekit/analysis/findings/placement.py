@@ -18,6 +18,7 @@ from tracekit.analysis.findings.lengths import compute_typical_length, measure_e
 from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import Basis, Engine
+from tracekit.statistics.shares import estimate_share_of_rows
 
 
 class _Elsewhere(TypedDict):
@@ -40,11 +41,15 @@ class _Lengths(TypedDict):
 
 
 class PlacementNumbers(_Elsewhere, _Lengths):
-    """A model's calls with and without its best engine; calls are counted from 0."""
+    """A model's calls with and without its best engine; calls are counted from 0.
+
+    ``served_share`` is the interval of the share of calls that the engine serves, where these alternate.
+    """
 
     engine: Engine
     calls: int
     served: int
+    served_share: tuple[float, float] | None
     away: int
     changes: int
     without: int
@@ -150,6 +155,7 @@ def _make_finding(calls: Calls, placement: _Placement) -> Finding[PlacementNumbe
         "engine": placement.engine,
         "calls": len(model.rows),
         "served": int(is_served.sum()),
+        "served_share": estimate_share_of_rows(rows, rows[is_served]) if kind is ALTERNATES else None,
         "away": len(away),
         "changes": len(placement.edges),
         "without": elsewhere.get(kind, len(model.rows) - len(rows) + len(away)),

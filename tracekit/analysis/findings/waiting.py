@@ -18,6 +18,7 @@ from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import ENGINE_CODE, SERVING, Basis, Engine
+from tracekit.statistics.shares import estimate_share_of_rows
 
 
 class GapNumbers(TypedDict):
@@ -37,6 +38,7 @@ class BlockedNumbers(TypedDict):
     is_named: bool
     calls: int
     blocked: int
+    blocked_share: tuple[float, float]
     longest_ns: int
     median_ns: int
     longest_start_ns: int
@@ -122,6 +124,7 @@ def find_main_thread_blocked(calls: Calls) -> Iterator[Finding[BlockedNumbers]]:
             "is_named": model.is_named,
             "calls": len(model.rows),
             "blocked": len(rows),
+            "blocked_share": estimate_share_of_rows(model.rows, rows),
             "longest_ns": int(calls.lengths[longest]),
             "median_ns": calls.median(calls.lengths[rows]),
             "longest_start_ns": int(calls.starts[longest]),

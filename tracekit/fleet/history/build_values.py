@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow.dataset as pds
 
 from tracekit.checks.check import judge_condition, must_stay_low
-from tracekit.checks.intervals import estimate_interval, estimate_share_interval, parse_statistic
+from tracekit.checks.intervals import estimate_interval, parse_statistic
 from tracekit.checks.requirements import Condition, Metric, Requirement
 from tracekit.checks.results import CheckResult, MetricValue
 from tracekit.checks.run_values import RunNoise, combine_runs
@@ -19,6 +19,7 @@ from tracekit.errors import UsageError
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.schema import NO, YES
 from tracekit.frozen import frozen
+from tracekit.statistics.shares import estimate_share_interval
 from tracekit.text import plural
 
 _PLACE = ["app", "device", "device_model"]

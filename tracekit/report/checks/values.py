@@ -47,6 +47,8 @@ def value_text(value: float, kind: Kind) -> str:
     """Return a value with its unit."""
     if kind == "time":
         return format_ms_or_us(value, 3)
+    if kind == "energy":
+        return f"{value:,.3f} mJ"
     if kind == "share":
         return format_percent(value, 1)
     return THERMAL[int(value)] if kind == "thermal" else f"{value:,g}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tracekit.comparison.result import Comparison, FindingChange, FindingSide, FindingTrend
+from tracekit.comparison.turns import SESSION_NOISE
 from tracekit.frozen import frozen
 from tracekit.model.trace import Severity
 from tracekit.report.comparison.decision import is_better, is_grave, is_one_sided
@@ -57,6 +58,9 @@ def findings_sentence(comparison: Comparison) -> str:
     parts = [_sentence(change, is_better(comparison)) for change in grave[:_MOST_IN_SENTENCE]]
     if left_out := len(grave) - len(parts):
         parts.append(f"{plural(left_out, 'more finding')} not on both sides.")
+    has_sessions = any(caution.code == SESSION_NOISE for caution in comparison.cautions)
+    if has_sessions and any(map(is_grave, grave)):
+        parts.append("Findings are tested without the spread between sessions, which may explain this.")
     return " ".join(parts)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tracekit.analysis.verdicts import MIXED, UNKNOWN
 from tracekit.comparison.cautions import MIXED_WINDOWS
-from tracekit.comparison.estimates import USUAL_SPREAD
+from tracekit.comparison.estimates import find_usual_spread
 from tracekit.comparison.result import Comparison, Difference, ModelLengths
 from tracekit.comparison.turns import NOT_IN_TURN, ORDER_UNKNOWN, SESSION_NOISE
 from tracekit.model.vocabulary import SERVING
@@ -136,7 +136,8 @@ def _lengths(comparison: Comparison) -> str:
 def _describe_one_run(models: Sequence[ModelLengths], min_change: float) -> str:
     """Return what one run per side leaves open, with the interval that the usual spread gives."""
     examples = (
-        f" If they differ by {percent(USUAL_SPREAD)}, {_subject(model, row)} changed by {usual_span(row)}."
+        f" If they differ by {percent(find_usual_spread(row.metric))}, {_subject(model, row)} changed by"
+        f" {usual_span(row)}."
         for model in models
         for row in model.rows
         if usual_span(row) and decide_length(row, min_change) in ("slower", "faster")
@@ -243,7 +244,22 @@ def _tested(comparison: Comparison) -> str:
     counts = len(comparison.base.runs), len(comparison.new.runs)
     builds = f" (of {plural(comparison.noise_builds, 'build')})" if comparison.noise_builds else ""
     more = f" and {comparison.noise_runs} for the noise{builds}" if comparison.noise_runs else ""
-    return f"between {plural(counts[0], 'run')} of BASE and {counts[1]} of NEW{more}{of_sessions}"
+    runs = f"between {plural(counts[0], 'run')} of BASE and {counts[1]} of NEW{more}{of_sessions}"
+    return f"{runs}{_describe_drift(comparison)}"
+
+
+def _describe_drift(comparison: Comparison) -> str:
+    """Return what both sides have in common over runs in turn, and is taken out; "" where nothing is."""
+    return next(
+        (
+            f", in turn and without the drift of both ({_subject(model, row)} {100 * row.drift:+.1f} % from"
+            " the first run to the last)"
+            for model in comparison.first_sentence.lengths
+            for row in model.rows
+            if row.drift is not None
+        ),
+        "",
+    )
 
 
 # Engines ---------------------------------------------------------------------------------------------------

@@ -174,7 +174,7 @@ def _function(function: FunctionChange) -> dict[str, Any]:
 def _row(row: Difference) -> dict[str, Any]:
     # Properties are left out by asdict; the estimate is in the numbers.
     plain = {name: value for name, value in asdict(replace(row, estimate=None)).items() if name != "estimate"}
-    return {**plain, "ratio": row.ratio, "smallest": row.smallest}
+    return {**plain, "ratio": row.ratio, "smallest": row.smallest, "drift": row.drift}
 
 
 def _change(result: ChangeResult) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from tracekit.checks.changes import describe_coverage, estimate_runs_needed
 from tracekit.checks.results import ChangeResult
-from tracekit.comparison.estimates import USUAL_SPREAD
+from tracekit.comparison.estimates import find_usual_spread
 from tracekit.comparison.grid import Grid
 from tracekit.comparison.metrics import name_late_calls
 from tracekit.comparison.observations import Unit
@@ -20,6 +20,7 @@ from tracekit.comparison.result import (
     Side,
     Value,
 )
+from tracekit.comparison.turns import NOT_IN_TURN, SESSION_NOISE
 from tracekit.frozen import frozen
 from tracekit.text import plural
 
@@ -180,7 +181,12 @@ def footnote(comparison: Comparison) -> str:
     several = max(len(comparison.base.runs), len(comparison.new.runs)) > 1
     parts = ["Differences are NEW minus BASE, shares in points (pts)."]
     if several:
-        parts.append("A side's number is the mean of the numbers of its runs (of times, the geometric mean).")
+        middle = ""
+        if any(row.drift is not None for group in comparison.groups for row in group.rows):
+            middle = "; of runs in turn, a time is that in the middle of the series, without the common drift"
+        parts.append(
+            f"A side's number is the mean of the numbers of its runs (of times, the geometric mean{middle})."
+        )
     parts.append("'noise': the 95 % interval of the difference contains 0.")
     if one_run_per_side(comparison):
         parts.append(
@@ -240,7 +246,7 @@ def usual_span(row: Difference) -> str:
         return ""
     if min(row.ratio, row.relative_low) <= -1:
         return ""
-    spread = 1.96 * USUAL_SPREAD * math.sqrt(2)
+    spread = 1.96 * find_usual_spread(row.metric) * math.sqrt(2)
     middle, *ends = (math.log1p(value) for value in (row.ratio, row.relative_low, row.relative_high))
     low, high = (
         100 * math.expm1(middle + sign * math.hypot(end - middle, spread))
@@ -309,7 +315,13 @@ def functions_note(comparison: Comparison) -> str:
     count = plural(comparison.functions_compared, "function")
     if not comparison.functions:
         return f"none of {count} is shown to have changed"
-    return f"{len(comparison.functions)} of {count}; about 5 % of these at most are chance"
+    changed = f"{len(comparison.functions)} of {count}"
+    if {NOT_IN_TURN, SESSION_NOISE} & {caution.code for caution in comparison.cautions}:
+        return (
+            f"{changed} differ by more than runs of a side do; the sides are not shown to be recorded in"
+            " turn, so what changed in between may explain all of it"
+        )
+    return f"{changed}; about 5 % of these at most are chance"
 
 
 def one_sided(group: OneSided) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from tracekit.analysis.energy import CallEnergy, Missing, Power, Rail
+from tracekit.analysis.energy import MISSING_ENERGY, CallEnergy, Power, Rail
 from tracekit.model.power_rails import ANE_RAIL, COMBINED, CPU_RAIL, GPU_RAIL, PACKAGE
 from tracekit.report.wording.names import format_model_name
 from tracekit.text import format_rounded, plural, printable
@@ -91,18 +91,10 @@ def missing_energy(entry: CallEnergy, power: Power) -> str:
     """Return why a call has no energy on a rail; "" where it has."""
     longest = format_rounded(entry.longest_run_ns)
     accuracy = f", whose times are known to ±{format_rounded(power.accuracy_ns)}" if power.accuracy_ns else ""
-    reasons: dict[Missing, str] = {
-        "": "",
-        "zero": "the rail reads zero",
-        "dead": "the rail shows nothing on this system",
-        "absent": "the rail is absent",
-        "no-interval": "the samples have no length",
-        "long-samples": f"no sample ({format_rounded(power.interval_ns)}{accuracy}) lies inside of a run of"
-        f" calls (the longest: {longest})",
-        "not-single": "the calls are not single ones: they are from stacks, chosen ranges, or parts of calls",
-        "several-tools": "several files state the power",
-    }
-    return reasons[entry.missing]
+    if entry.missing == "long-samples":
+        length = f"{format_rounded(power.interval_ns)}{accuracy}"
+        return f"no sample ({length}) lies inside of a run of calls (the longest: {longest})"
+    return MISSING_ENERGY[entry.missing] if entry.missing else ""
 
 
 def _describe_rail(rail: Rail) -> str:

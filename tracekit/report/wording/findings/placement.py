@@ -58,7 +58,17 @@ def _write_alternates(finding: Finding[PlacementNumbers]) -> Sentences:
         f" on {engine_name(numbers['engine'])}, with {plural(numbers['changes'], 'change')} between engines."
     )
     subject = "The other call" if numbers["without"] == 1 else _write_subject(finding, "other calls")
-    return Sentences(title, f"{subject} {_write_predicate(finding)}.", _write_doubt(finding))
+    details = (_write_share(finding), _write_doubt(finding))
+    return Sentences(title, f"{subject} {_write_predicate(finding)}.", " ".join(filter(None, details)))
+
+
+def _write_share(finding: Finding[PlacementNumbers]) -> str:
+    """Return the interval of the share of calls on the engine: this recording shows some of them only."""
+    share = finding.numbers["served_share"]
+    if share is None:
+        return ""
+    low, high = (f"{100 * end:.0f}" for end in share)
+    return f"These calls fit a program of which {low} to {high} % of the calls run on it (95 %)."
 
 
 def _write_differs_by_function(finding: Finding[PlacementNumbers]) -> Sentences:
