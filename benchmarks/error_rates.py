@@ -43,7 +43,7 @@ from tracekit.comparison.metrics import LATE, METRICS, Column, GroupMetric, run_
 from tracekit.comparison.result import Difference, Value
 from tracekit.comparison.rows import Sides, iter_group_rows
 from tracekit.comparison.sessions import GivenSpread
-from tracekit.statistics.shares import estimate_share_interval
+from tracekit.statistics.share_intervals import estimate_share_interval
 
 FloatArray = npt.NDArray[np.float64]
 Runs = Sequence[FloatArray]

@@ -19,7 +19,7 @@ from pathlib import Path
 from tracekit.mlmodels import Function, MLModel, Operation, Value, ValueType
 from tracekit.mlmodels.rules import load_rules
 from tracekit.mlmodels.rules.lint import lint_model
-from tracekit.mlmodels.rules.target import make_target
+from tracekit.mlmodels.rules.rule_target import make_target
 
 OPERATIONS = 10_000
 LIMIT_SECONDS = 1.0

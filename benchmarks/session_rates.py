@@ -21,7 +21,7 @@ from statistics_page import write_tables
 from tracekit.comparison.bootstrap import FloatArray
 from tracekit.comparison.estimates import estimate_between_runs
 from tracekit.comparison.sessions import SessionNoise
-from tracekit.statistics.shares import LEVEL
+from tracekit.statistics.share_intervals import LEVEL
 
 BEGIN, END = "<!-- session rates: make calibrate -->", "<!-- end of session rates -->"
 RUN_SPREAD = 0.02

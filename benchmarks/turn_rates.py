@@ -34,7 +34,7 @@ from tracekit.comparison.drift import RunOrder
 from tracekit.comparison.estimates import estimate_between_runs
 from tracekit.record.interleaving import iter_interleaved_places
 from tracekit.statistics.distributions import t_upper_tail
-from tracekit.statistics.shares import LEVEL
+from tracekit.statistics.share_intervals import LEVEL
 
 BEGIN, END = "<!-- rates of turns: make calibrate -->", "<!-- end of rates of turns -->"
 RUN_SPREAD, TRUE_CHANGE, PAIRS = 0.02, 0.05, 4000

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tracekit.mlmodels.rules import Rule, load_rules
+from tracekit.mlmodels.rules import ModelRule, load_rules
 from tracekit.mlmodels.rules.predicates import PREDICATES
-from tracekit.mlmodels.rules.target import CHIPS
+from tracekit.mlmodels.rules.rule_target import CHIPS
 from tracekit.report.models.rule_words import (
     EFFECT_WORDS,
     describe_evidence,
@@ -67,7 +67,7 @@ def list_rules() -> Iterator[str]:
         yield ""
 
 
-def list_claims(rule: Rule) -> Iterator[str]:
+def list_claims(rule: ModelRule) -> Iterator[str]:
     """Yield the claims of a rule as lines of a list."""
     for claim in rule.claims:
         forms = f"{' or '.join(claim.forms)}: " if claim.forms else ""

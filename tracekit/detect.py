@@ -343,7 +343,7 @@ def _is_foreign_archive(path: str) -> bool:
 
 
 def _is_plan(path: str) -> bool:
-    from tracekit.mlmodels.plans.kinds import describe_plan
+    from tracekit.mlmodels.plans.plan_kinds import describe_plan
 
     return bool(describe_plan(Path(path)))
 
@@ -355,7 +355,7 @@ def _open_plan(path: str, options: _Options) -> Source:  # noqa: ARG001 - a read
 
 def _refuse_plan(path: str) -> None:
     """Raise ``InputError`` for a plan: what a runtime anticipated is no recording."""
-    from tracekit.mlmodels.plans.kinds import describe_plan
+    from tracekit.mlmodels.plans.plan_kinds import describe_plan
 
     if words := describe_plan(Path(path)):
         command = format_shell_command(["tracekit", "plan", path])

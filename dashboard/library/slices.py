@@ -28,7 +28,7 @@ FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 @dataclass(frozen=True)
-class Plan:
+class SlicePlan:
     """The announced content: a file, or with ``folder`` a folder's files, by checked paths."""
 
     name: str
@@ -57,7 +57,7 @@ class Plan:
             number = bisect_right(self.ends, start)
 
 
-def save_plan(folder: Path, plan: Plan) -> None:
+def save_plan(folder: Path, plan: SlicePlan) -> None:
     """Write a new upload's plan; its folder appears with it, or not at all."""
     draft = folder.with_name(f"new-{folder.name}")
     try:
@@ -70,10 +70,10 @@ def save_plan(folder: Path, plan: Plan) -> None:
         raise
 
 
-def load_plan(folder: Path) -> Plan:
+def load_plan(folder: Path) -> SlicePlan:
     """Return the plan that ``save_plan`` wrote; raises as reading and decoding do."""
     plan = json.loads((folder / _ABOUT).read_bytes())
-    return Plan(str(plan["name"]), bool(plan["folder"]), tuple(plan["paths"]), tuple(plan["sizes"]))
+    return SlicePlan(str(plan["name"]), bool(plan["folder"]), tuple(plan["paths"]), tuple(plan["sizes"]))
 
 
 def read_offset(folder: Path) -> int:
@@ -98,7 +98,7 @@ def read_offset_time(folder: Path) -> float:
 
 
 def write_pieces(folder: Path, pieces: Sequence[tuple[str, int, int]], stream: Readable) -> int:
-    """Write bytes durably into files below ``folder``: (path, position, size), see ``Plan.pieces``.
+    """Write bytes durably into files below ``folder``: (path, position, size), see ``SlicePlan.pieces``.
 
     Returns the number of bytes: fewer than announced if the stream ends early. A file is truncated at its
     position first. Many small files are synced together: each alone takes a millisecond or more.
@@ -189,7 +189,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def digest_pieces(folder: Path, pieces: Iterable[tuple[str, int, int]]) -> BlockDigest:
-    """Return the digest of bytes in files below ``folder``: (path, position, size), see ``Plan.pieces``."""
+    """Return the digest of bytes below ``folder``: (path, position, size), see ``SlicePlan.pieces``."""
     digest = BlockDigest()
     for path, start, size in pieces:
         with (folder / path).open("rb") as file:

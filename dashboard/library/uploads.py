@@ -30,7 +30,7 @@ from dashboard.library import slices
 from dashboard.library.block_digest import BlockDigest, Digested, Readable
 from dashboard.library.catalog import Catalog, Recording, make_recording
 from dashboard.library.outside_names import check_paths, make_display_name
-from dashboard.library.slices import Plan
+from dashboard.library.slices import SlicePlan
 from dashboard.library.store import UPLOADED_FILE, Store, make_id
 from dashboard.library.uploaded_inputs import TEXT_HEAD_BYTES, read_head, refuse_unknown
 from dashboard.settings import ServerLimits
@@ -60,7 +60,7 @@ class Uploads:
         self, store: Store, catalog: Catalog, limits: ServerLimits, added: Callable[[], None]
     ) -> None:
         self._store, self._catalog, self._limits, self._added = store, catalog, limits, added
-        self._plans: dict[str, Plan] = {}
+        self._plans: dict[str, SlicePlan] = {}
         self._digests: dict[str, BlockDigest] = {}
         """Of the bytes up to the offset, or, where that was reached without hashing, of fewer."""
         self._busy: dict[str, threading.Lock] = {}
@@ -87,7 +87,9 @@ class Uploads:
             self._plans[upload_id] = plan
         return upload_id
 
-    def _make_plan(self, name: str, size_bytes: int | None, files: Sequence[tuple[str, int]] | None) -> Plan:
+    def _make_plan(
+        self, name: str, size_bytes: int | None, files: Sequence[tuple[str, int]] | None
+    ) -> SlicePlan:
         most_files, most_bytes = self._limits.upload_files, self._limits.upload_bytes
         if files is not None and len(files) > most_files:
             raise TooLarge(f"{name} has {len(files):,} files; the limit is {most_files:,}. Zip it first.")
@@ -95,7 +97,7 @@ class Uploads:
         if any(size < 0 for _, size in announced):
             raise UsageError(f"{name} is announced with a negative size.")
         check_paths(name, [path for path, _ in announced])
-        plan = Plan(
+        plan = SlicePlan(
             name,
             files is not None,
             tuple(path for path, _ in announced),
@@ -190,7 +192,9 @@ class Uploads:
                 self._check_kind(upload_id, plan)
         return new_offset
 
-    def _write_slice(self, upload_id: str, plan: Plan, position: int, stream: Readable, length: int) -> int:
+    def _write_slice(
+        self, upload_id: str, plan: SlicePlan, position: int, stream: Readable, length: int
+    ) -> int:
         folder = self._store.upload(upload_id)
         # A copy, because a slice that fails leaves the offset where it was.
         digest = self._digests.get(upload_id, BlockDigest()).copy()
@@ -206,7 +210,7 @@ class Uploads:
             self._digests[upload_id] = digest
         return position
 
-    def _digest_before(self, upload_id: str, plan: Plan, position: int) -> BlockDigest:
+    def _digest_before(self, upload_id: str, plan: SlicePlan, position: int) -> BlockDigest:
         """Return the digest of the bytes before ``position``, the offset."""
         digest = self._digests.get(upload_id, BlockDigest())
         if digest.size_bytes != position:
@@ -218,7 +222,7 @@ class Uploads:
             self._digests[upload_id] = digest
         return digest
 
-    def _check_kind(self, upload_id: str, plan: Plan) -> None:
+    def _check_kind(self, upload_id: str, plan: SlicePlan) -> None:
         if plan.folder:
             return
         try:
@@ -249,21 +253,21 @@ class Uploads:
                 self._require_same(upload_id, plan, sha256, digest)
             return self._move(upload_id, plan)
 
-    def _require_same(self, upload_id: str, plan: Plan, sha256: str, digest: str) -> None:
+    def _require_same(self, upload_id: str, plan: SlicePlan, sha256: str, digest: str) -> None:
         """Raise ``Conflict`` if the bytes differ from one of the digests, and remove the upload."""
         is_other = digest and digest != self._digest_before(upload_id, plan, plan.size_bytes).hexdigest()
         if is_other or (sha256 and sha256.lower() != self._compute_sha256(upload_id, plan)):
             self._forget_upload(upload_id)
             raise Conflict(f"{plan.name} did not arrive as it was sent (SHA-256). Upload it again.")
 
-    def _compute_sha256(self, upload_id: str, plan: Plan) -> str:
+    def _compute_sha256(self, upload_id: str, plan: SlicePlan) -> str:
         digest = hashlib.sha256()
         for path in plan.paths:
             for block in slices.iter_blocks(self._store.upload(upload_id) / "input" / path):
                 digest.update(block)
         return digest.hexdigest()
 
-    def _move(self, upload_id: str, plan: Plan) -> Recording:
+    def _move(self, upload_id: str, plan: SlicePlan) -> Recording:
         """Move an upload's files to its recording; ``resume`` continues after an interruption at any step."""
         received, target = self._store.upload(upload_id) / "input", self._store.input(upload_id)
         try:
@@ -311,7 +315,7 @@ class Uploads:
                     with self._hold_upload(upload_id):
                         self._forget_upload(upload_id)
 
-    def _load_plan(self, upload_id: str) -> Plan:
+    def _load_plan(self, upload_id: str) -> SlicePlan:
         folder = self._store.upload(upload_id)
         try:
             if upload_id not in self._plans:

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias, cast
 
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import COMPUTE_UNITS
-from tracekit.record.plan import PRESETS, Preset
 from tracekit.record.record_request import RecordRequest
+from tracekit.record.recording_plan import PRESETS, Preset
 from tracekit.xctrace.mac_host import Process
 
 Kind: TypeAlias = Literal["running", "launch", "all"]

@@ -16,9 +16,9 @@ pytest.importorskip("mcp")
 from mcp import Client
 
 from tracekit.mcp.http import TokenGate
+from tracekit.mcp.mcp_server import build_server
 from tracekit.mcp.recordings import RecordingStore
 from tracekit.mcp.replies import MOST_BYTES, cut_text
-from tracekit.mcp.server import build_server
 
 SAMPLES = ROOT / "sample_traces"
 Call = tuple[str, dict[str, Any]]

@@ -20,7 +20,7 @@ from tracekit.checks.intervals import (
 from tracekit.checks.parser import parse_requirement
 from tracekit.checks.results import CheckResult
 from tracekit.errors import UsageError
-from tracekit.statistics.shares import estimate_share_interval
+from tracekit.statistics.share_intervals import estimate_share_interval
 
 pytestmark = pytest.mark.integration  # analyses recordings
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.checks.plans.check import check_plan
-from tracekit.checks.plans.parser import parse_plan_requirement
-from tracekit.checks.plans.requirements import Placement, PlanCondition, PlanMetric
-from tracekit.checks.plans.values import bound_runs, bound_segments
+from tracekit.checks.plans.plan_check import check_plan
+from tracekit.checks.plans.plan_parser import parse_plan_requirement
+from tracekit.checks.plans.plan_requirements import PlanCondition, PlanMetric, RequiredPlacement
+from tracekit.checks.plans.plan_values import bound_runs, bound_segments
 from tracekit.checks.results import CheckResult
 from tracekit.errors import UsageError
 from tracekit.mlmodels.plans import (
@@ -68,17 +68,19 @@ def check(subject: Plan | str, text: str) -> CheckResult:
         ("ops >= 100", PlanCondition(PlanMetric("ops"), ">=", 100)),
         ("ops without engine == 0", PlanCondition(PlanMetric("ops without engine"), "==", 0)),
         ("failures == 0", PlanCondition(PlanMetric("failures"), "==", 0)),
-        ("op gather_12 on ANE", Placement("op", "gather_12", ANE)),
-        ("op '/layer 1/conv' on GPU in main", Placement("op", "/layer 1/conv", GPU, "main")),
-        ("kind conv* on ANE", Placement("kind", "conv*", ANE)),
+        ("op gather_12 on ANE", RequiredPlacement("op", "gather_12", ANE)),
+        ("op '/layer 1/conv' on GPU in main", RequiredPlacement("op", "/layer 1/conv", GPU, "main")),
+        ("kind conv* on ANE", RequiredPlacement("kind", "conv*", ANE)),
     ],
 )
-def test_the_language(text: str, rule: PlanCondition | Placement) -> None:
+def test_the_language(text: str, rule: PlanCondition | RequiredPlacement) -> None:
     assert parse_plan_requirement(text).rule == rule
 
 
 def test_what_is_forbidden() -> None:
-    assert parse_plan_requirement("GPU in main", forbids=True).rule == Placement("all", "", GPU, "main")
+    assert parse_plan_requirement("GPU in main", forbids=True).rule == RequiredPlacement(
+        "all", "", GPU, "main"
+    )
     assert parse_plan_requirement("ANE regions >= 3", forbids=True).rule == PlanCondition(
         PlanMetric("regions", ANE), ">=", 3
     )

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from record_support import Mac
 
 from tracekit.cli import main
-from tracekit.probes.manifest import ProbeManifest, format_manifest
-from tracekit.probes.question import list_probes
+from tracekit.probes.probe_manifest import ProbeManifest, format_manifest
+from tracekit.probes.probe_question import list_probes
 from tracekit.probes.runner import read_program
 
 pytestmark = pytest.mark.integration

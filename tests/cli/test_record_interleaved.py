@@ -15,9 +15,9 @@ from tracekit.cli import main, record
 from tracekit.cli.record_series import SavedRecording, finish_series, format_series
 from tracekit.errors import InputError, TracekitError, XctraceError
 from tracekit.record.interleaving import iter_interleaved_places
-from tracekit.record.plan import InstrumentPlan
 from tracekit.record.record_request import PlannedRecording, RecordRequest
 from tracekit.record.recorder import RecordLimits
+from tracekit.record.recording_plan import InstrumentPlan
 from tracekit.record.recording_result import RecordingResult, ResultState
 from tracekit.record.session import RecordingAttempt, RecordSettings
 from tracekit.record.target import Target

@@ -18,7 +18,7 @@ from tracekit.statistics.distributions import (
     t_shift,
     t_upper_tail,
 )
-from tracekit.statistics.shares import compute_wilson_interval
+from tracekit.statistics.share_intervals import compute_wilson_interval
 
 DEGREES = [1, 1.7, 2, 3.4, 8, 12.9, 100, 1e7]
 

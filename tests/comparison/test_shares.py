@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tracekit.comparison.estimates import estimate_between_runs
 from tracekit.comparison.shares import compute_newcombe_interval, compute_share_interval
-from tracekit.statistics.shares import count_independent_calls
+from tracekit.statistics.share_intervals import count_independent_calls
 
 
 def calls(share: float, count: int) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracekit.statistics.shares import estimate_share_of_rows
+from tracekit.statistics.share_intervals import estimate_share_of_rows
 
 
 def test_few_calls_leave_room() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracekit.mlmodels.plans import PlannedOperation
-from tracekit.mlmodels.plans.matching import Matching, match_operations
+from tracekit.mlmodels.plans.operation_matching import Matching, match_operations
 
 LAYER = ["norm", "linear", "sdpa", "linear", "add", "norm", "linear", "gelu", "linear", "add"]
 

@@ -11,7 +11,7 @@ import pytest
 
 from tracekit.errors import InputError
 from tracekit.mlmodels import MLModel, read_model
-from tracekit.mlmodels.bundle_manifest import CompiledModule, Manifest, read_manifest
+from tracekit.mlmodels.bundle_manifest import BundleManifest, CompiledModule, read_manifest
 from tracekit.mlmodels.regions import Region
 from tracekit.model.vocabulary import Engine
 from tracekit.report.document.text_printer import Page, print_text
@@ -102,7 +102,7 @@ def test_a_compiled_model_shows_delegates_regions_and_the_list_of_its_package(
         {"preferredDevice": 2, "useANELLIR": True, "inputShapeRanges": None},
     )
     assert asset.packages == (
-        (PACKAGE, Manifest("7.0.63", ("h17c",), (module,), "NO", ("binary_0.llir.bundle",))),
+        (PACKAGE, BundleManifest("7.0.63", ("h17c",), (module,), "NO", ("binary_0.llir.bundle",))),
     )
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tracekit.errors import InputError
-from tracekit.probes.manifest import ProbeManifest, format_manifest, read_manifest
-from tracekit.probes.question import list_probes
+from tracekit.probes.probe_manifest import ProbeManifest, format_manifest, read_manifest
+from tracekit.probes.probe_question import list_probes
 
 PROBES = list_probes(["max_pool:kernel=2+13", "softmax:dtype=fp32", "gather_runtime"])
 MANIFEST = ProbeManifest(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tracekit.errors import UsageError
-from tracekit.probes.operators import OPERATORS
-from tracekit.probes.question import Probe, compute_area_ratio, count_flops, list_probes
+from tracekit.probes.probe_question import Probe, compute_area_ratio, count_flops, list_probes
+from tracekit.probes.probed_operators import OPERATORS
 
 
 def test_all_combinations_are_asked_once_with_a_control_per_shape() -> None:

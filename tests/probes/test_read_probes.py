@@ -14,10 +14,10 @@ from trace_support import BNNS, UI, Sample, trace_of
 from tracekit import open_trace
 from tracekit.errors import NotMeasurableError
 from tracekit.model.vocabulary import Basis, Engine
-from tracekit.probes.manifest import ProbeManifest
+from tracekit.probes.probe_manifest import ProbeManifest
+from tracekit.probes.probe_question import list_probes
+from tracekit.probes.probe_reading import Conclusion, Placement, ProbeResults, ProbeRow, read_probes
 from tracekit.probes.proposals import format_rules, propose_rules
-from tracekit.probes.question import list_probes
-from tracekit.probes.reading import Conclusion, Placement, ProbeResults, ProbeRow, read_probes
 from tracekit.report.document.text_printer import Page, print_text
 from tracekit.report.probes.document import build_probes
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tracekit.mlmodels import Operation, read_model
-from tracekit.probes.manifest import read_manifest
-from tracekit.probes.operators import OPERATORS
-from tracekit.probes.question import Probe
+from tracekit.probes.probe_manifest import read_manifest
+from tracekit.probes.probe_question import Probe
+from tracekit.probes.probed_operators import OPERATORS
 from tracekit.probes.runner import CATEGORY, PROGRAM_NAME, SIGNPOST, SUBSYSTEM, read_program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +27,7 @@ QUESTIONS = [
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from tracekit.probes.question import list_probes
+from tracekit.probes.probe_question import list_probes
 from tracekit.probes.sandwich import write_probes
 write_probes(Path(sys.argv[1]), list_probes(json.loads(sys.argv[2])), ("all", "cpuOnly"), 7)
 """

@@ -13,8 +13,8 @@ from tracekit.errors import UsageError
 from tracekit.record.interleaving import SeriesPlace
 from tracekit.record.journal import hide_environment_values, write_journal
 from tracekit.record.output_path import build_journal_path
-from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import RecordLimits, XctraceRun
+from tracekit.record.recording_plan import InstrumentPlan
 from tracekit.record.recording_result import RecordingResult
 from tracekit.record.session import RecordingAttempt, RecordSettings, build_xctrace_command
 from tracekit.record.target import Target

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tracekit.record.messages import build_recording_error, format_saved_message
-from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import RecordLimits, StopReason, XctraceRun
+from tracekit.record.recording_plan import InstrumentPlan
 from tracekit.record.recording_result import RecordingResult, ResultState
 from tracekit.record.session import RecordingAttempt, RecordSettings
 from tracekit.record.target import ALL_PROCESSES

@@ -8,7 +8,7 @@ import pytest
 
 from tracekit.errors import UsageError, XctraceError
 from tracekit.record.expected_evidence import predict_evidence
-from tracekit.record.plan import (
+from tracekit.record.recording_plan import (
     PRESETS,
     InstrumentCatalog,
     InstrumentPlan,

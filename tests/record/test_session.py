@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from tracekit.errors import UsageError, XctraceError
-from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import RecordLimits, StopReason, XctraceRun
+from tracekit.record.recording_plan import InstrumentPlan
 from tracekit.record.recording_result import judge_result
 from tracekit.record.session import (
     RecordingAttempt,

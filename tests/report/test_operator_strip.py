@@ -9,7 +9,7 @@ from tracekit.analysis.model_join.joined_model import (
     JoinedModel,
     JoinedOperation,
     JoinedSegment,
-    Reason,
+    OperationReason,
 )
 from tracekit.model.vocabulary import Basis, Engine
 from tracekit.report.analysis.operator_strip import build_strip
@@ -30,7 +30,7 @@ def model_of(
         agreement = Agreement.AGREES if anticipated is observed else Agreement.DIFFERS
         start, end = (edges_ms[0] * MS, edges_ms[1] * MS) if edges_ms else (None, None)
         is_off = anticipated not in (None, Engine.ANE)
-        reasons = (Reason("run-time indices", "plan"),) if is_off else ()
+        reasons = (OperationReason("run-time indices", "plan"),) if is_off else ()
         operations += [
             JoinedOperation("gather", f"gather_{first + index}", anticipated, number, reasons, "model.py:118")
             for index in range(count)

@@ -8,7 +8,7 @@ from typing import Any
 
 from tracekit.mlmodels import Function, MLModel, Operation, Value, ValueType
 from tracekit.mlmodels.rules.lint import lint_model
-from tracekit.mlmodels.rules.target import make_target
+from tracekit.mlmodels.rules.rule_target import make_target
 from tracekit.report.models.sarif import to_sarif
 
 

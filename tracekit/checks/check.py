@@ -18,7 +18,7 @@ from tracekit.comparison.estimates import find_usual_spread
 from tracekit.comparison.observations import Observations
 from tracekit.comparison.sessions import read_run_noise
 from tracekit.errors import UsageError
-from tracekit.statistics.shares import LEVEL, compute_wilson_interval
+from tracekit.statistics.share_intervals import LEVEL, compute_wilson_interval
 
 
 def check(

@@ -18,9 +18,9 @@ from tracekit.checks.call_notes import (
     note_contested_calls,
     note_unknown_engines,
 )
+from tracekit.checks.engine_presence import count_presence
 from tracekit.checks.findings import count_excluded_findings
 from tracekit.checks.intervals import Interval, estimate_interval, estimate_ratio_interval, parse_statistic
-from tracekit.checks.presence import count_presence
 from tracekit.checks.recording_values import count_issues, find_hottest_state, price_call, sum_preparation
 from tracekit.checks.requirements import ENGINE_NAMES, OF_RUN, Absence, EnginePresence, Metric
 from tracekit.checks.results import MetricValue
@@ -30,7 +30,7 @@ from tracekit.comparison.observations import SUBMISSION_COUNTS, FloatArray, Obse
 from tracekit.model.columns import BoolArray
 from tracekit.model.schemas import ANE_INTERVALS
 from tracekit.model.vocabulary import SERVING, Basis, Engine
-from tracekit.statistics.shares import estimate_share_interval
+from tracekit.statistics.share_intervals import estimate_share_interval
 from tracekit.text import plural
 
 

@@ -16,7 +16,7 @@ from tracekit.comparison.bootstrap import Statistic, count_required_values, esti
 from tracekit.comparison.estimates import compute_centre, scale_of
 from tracekit.statistics.blocks import FloatArray
 from tracekit.statistics.distributions import binomial_at_most, normal_quantile, t_quantile
-from tracekit.statistics.shares import compute_wilson_interval, count_independent_calls
+from tracekit.statistics.share_intervals import compute_wilson_interval, count_independent_calls
 
 Interval = tuple[float, float]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from tracekit.analysis.findings.finding import Finding
-from tracekit.checks.plans.requirements import PlanRequirement
+from tracekit.checks.plans.plan_requirements import PlanRequirement
 from tracekit.checks.requirements import ChangeRule, Kind, Requirement
 from tracekit.comparison.observations import FloatArray
 from tracekit.comparison.result import Difference, Group

@@ -29,11 +29,11 @@ def check_plan_command(path: str, checks: CheckOptions) -> None:
     """
     checks.check_outputs()
 
-    from tracekit.checks.plans.parser import parse_plan_requirement
+    from tracekit.checks.plans.plan_parser import parse_plan_requirement
 
     requirements = checks.parse_requirements(parse_plan_requirement, TABLE)
 
-    from tracekit.checks.plans.check import check_plan
+    from tracekit.checks.plans.plan_check import check_plan
     from tracekit.checks.results import choose_exit_code
     from tracekit.mlmodels.plans import read_plan
     from tracekit.report.checks.github import to_github

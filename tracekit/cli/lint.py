@@ -92,7 +92,7 @@ def lint_command(
     chosen = guess_format(file_format, output, _FORMATS)
     from tracekit.mlmodels import read_model
     from tracekit.mlmodels.rules.lint import lint_model
-    from tracekit.mlmodels.rules.target import make_target
+    from tracekit.mlmodels.rules.rule_target import make_target
 
     target = make_target(chip, system, units or "")
     result = lint_model(read_model(path), target, select, ignore)

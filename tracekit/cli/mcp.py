@@ -45,7 +45,7 @@ def mcp_command(folders: tuple[str, ...], allow_record: bool, port: int | None) 
       tracekit mcp --allow ~/traces --http 8765
     """
     try:
-        from tracekit.mcp.server import build_server
+        from tracekit.mcp.mcp_server import build_server
     except ImportError as error:
         raise UsageError(_MISSING) from error
     from tracekit.mcp.recordings import RecordingStore

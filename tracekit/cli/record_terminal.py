@@ -16,8 +16,8 @@ from tracekit.cli.standard_error import clear_progress, write_message, write_pro
 from tracekit.errors import UsageError
 from tracekit.record.expected_evidence import ExpectedEvidence
 from tracekit.record.leftover import Leftover
-from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import StopReason
+from tracekit.record.recording_plan import InstrumentPlan
 from tracekit.record.session import RecordSettings
 from tracekit.text import format_size, printable
 

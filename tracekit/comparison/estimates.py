@@ -30,7 +30,7 @@ from tracekit.comparison.drift import Drift, RunOrder, count_lost_degrees, fit_d
 from tracekit.comparison.sessions import SessionNoise, SessionSpread
 from tracekit.statistics.blocks import FloatArray
 from tracekit.statistics.distributions import t_quantile, t_shift, t_upper_tail
-from tracekit.statistics.shares import LEVEL
+from tracekit.statistics.share_intervals import LEVEL
 
 Scale: TypeAlias = Literal["log", "linear"]
 Tested: TypeAlias = Literal["between runs", "given noise", "within these recordings"]

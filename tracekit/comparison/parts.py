@@ -15,7 +15,7 @@ from tracekit.comparison.observations import Observations
 from tracekit.comparison.result import ModelParts, PartChange
 from tracekit.comparison.rows import Sides, iter_group_rows
 from tracekit.model.vocabulary import Engine
-from tracekit.statistics.shares import LEVEL
+from tracekit.statistics.share_intervals import LEVEL
 
 _WHOLE = GroupMetric("length", "length", "mean", part="warm", always=True, is_summed=True)
 _PARTS = {

@@ -16,7 +16,7 @@ from tracekit.comparison.grid import Grid
 from tracekit.comparison.observations import Unit
 from tracekit.comparison.samples import SampleShare
 from tracekit.model.trace import TraceInfo
-from tracekit.statistics.shares import LEVEL
+from tracekit.statistics.share_intervals import LEVEL
 from tracekit.text import plural, printable
 
 if TYPE_CHECKING:

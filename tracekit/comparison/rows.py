@@ -40,7 +40,7 @@ from tracekit.comparison.observations import FloatArray, Unit
 from tracekit.comparison.result import Difference, Judgement, Value
 from tracekit.comparison.sessions import NOTHING_GIVEN, GivenSpread
 from tracekit.comparison.shares import compute_share_interval
-from tracekit.statistics.shares import LEVEL
+from tracekit.statistics.share_intervals import LEVEL
 
 _OF_LENGTHS = ("length", "part", LATE)
 _IN_CALLS = ("part", "busy")

@@ -10,7 +10,7 @@ import numpy as np
 from tracekit.comparison.estimates import Estimate
 from tracekit.statistics.blocks import FloatArray
 from tracekit.statistics.distributions import normal_quantile
-from tracekit.statistics.shares import LEVEL, compute_wilson_interval, count_independent_calls
+from tracekit.statistics.share_intervals import LEVEL, compute_wilson_interval, count_independent_calls
 
 
 def compute_newcombe_interval(

@@ -61,7 +61,7 @@ class CompiledModule:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class BundleManifest:
     """A package as its list states it. ``architectures`` are the compiler's words for chips: ``h17c``.
 
     ``gpu_adapter`` is the list's own word, or empty: NO does not state that all runs on the Neural Engine.
@@ -74,7 +74,7 @@ class Manifest:
     binary_files: tuple[str, ...] = ()
 
 
-def read_manifest(path: Path) -> Manifest:
+def read_manifest(path: Path) -> BundleManifest:
     """Read a list. Raises ``DamagedModelError``."""
     loaded = load_manifest(path)
     packages = _get(loaded, "Package Version")
@@ -87,7 +87,7 @@ def read_manifest(path: Path) -> Manifest:
     architectures += [module.architecture for module in modules if module.architecture]
     resources = package.get("Binary File Resources")
     files = [_get(item, "File Name") for item in resources.values()] if isinstance(resources, dict) else []
-    return Manifest(
+    return BundleManifest(
         str(version),
         tuple(dict.fromkeys(architectures)),
         modules,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.mlmodels.bundle_manifest import MANIFEST, Manifest, read_manifest
+from tracekit.mlmodels.bundle_manifest import MANIFEST, BundleManifest, read_manifest
 from tracekit.mlmodels.regions import Region, list_regions
 from tracekit.mlmodels.wire import DamagedModelError
 
@@ -48,7 +48,7 @@ class CompiledAsset:
 
     targets: tuple[str, ...]
     delegates: tuple[Delegate, ...]
-    packages: tuple[tuple[str, Manifest], ...]
+    packages: tuple[tuple[str, BundleManifest], ...]
     symbols: tuple[str, ...]
     limits: tuple[str, ...]
 
@@ -66,7 +66,7 @@ def is_compiled_asset(folder: Path) -> bool:
 def read_compiled_asset(folder: Path, files: Sequence[tuple[Path, int]]) -> CompiledAsset:
     """Read what a folder with these files and sizes shows. Raises ``DamagedModelError``."""
     limits: list[str] = []
-    packages: list[tuple[str, Manifest]] = []
+    packages: list[tuple[str, BundleManifest]] = []
     for path, _ in files:
         if path.name == MANIFEST and not path.is_symlink() and len(packages) < _MAX_PACKAGES:
             try:

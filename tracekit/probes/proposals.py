@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from tracekit.probes.operators import OPERATORS
-from tracekit.probes.question import Probe
-from tracekit.probes.reading import Conclusion, ProbeResults, ProbeRow
+from tracekit.probes.probe_question import Probe
+from tracekit.probes.probe_reading import Conclusion, ProbeResults, ProbeRow
+from tracekit.probes.probed_operators import OPERATORS
 from tracekit.text import printable
 
 Condition: TypeAlias = Mapping[str, Any]

@@ -17,9 +17,9 @@ from typing import Any
 
 import tracekit
 from tracekit.errors import UsageError
-from tracekit.probes.manifest import FILE_NAME, ProbeManifest, format_manifest
-from tracekit.probes.operators import OPERATORS
-from tracekit.probes.question import KERNEL_OF_SANDWICH, Probe
+from tracekit.probes.probe_manifest import FILE_NAME, ProbeManifest, format_manifest
+from tracekit.probes.probe_question import KERNEL_OF_SANDWICH, Probe
+from tracekit.probes.probed_operators import OPERATORS
 from tracekit.probes.runner import PROGRAM_NAME, read_program
 
 _METADATA_KEY = "tracekit.probe"

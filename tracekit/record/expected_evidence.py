@@ -7,7 +7,7 @@ is in docs/evidence.md, with sources.
 from __future__ import annotations
 
 from tracekit.frozen import frozen
-from tracekit.record.plan import InstrumentPlan
+from tracekit.record.recording_plan import InstrumentPlan
 from tracekit.text import join_words
 from tracekit.xctrace.version import Version
 

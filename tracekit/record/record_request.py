@@ -17,8 +17,14 @@ from tracekit.record.companions import check_companions, is_root
 from tracekit.record.interleaving import DEFAULT_PAIRS, SeriesPlace, check_sides, iter_interleaved_places
 from tracekit.record.journal import COMPUTE_UNITS_VARIABLE
 from tracekit.record.output_path import check_output_path
-from tracekit.record.plan import InstrumentCatalog, InstrumentPlan, Preset, explain_template_hang, make_plan
 from tracekit.record.recorder import RecordLimits
+from tracekit.record.recording_plan import (
+    InstrumentCatalog,
+    InstrumentPlan,
+    Preset,
+    explain_template_hang,
+    make_plan,
+)
 from tracekit.record.session import RecordSettings
 from tracekit.record.target import ALL_PROCESSES, Target, find_target
 from tracekit.xctrace.mac_host import Host

@@ -15,8 +15,8 @@ from tracekit.frozen import frozen
 from tracekit.record.leftover import Leftover, end_leftover, note_recorder
 from tracekit.record.lock import hold_recorder_lock
 from tracekit.record.output_path import check_output_path, reserve_output_path
-from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import Recorder, RecordingListener, RecordLimits, XctraceRun, measure_free_bytes
+from tracekit.record.recording_plan import InstrumentPlan
 from tracekit.record.recording_result import RecordingResult, judge_result, read_run_numbers
 from tracekit.record.signals import StopRequests
 from tracekit.record.target import Target

@@ -11,7 +11,7 @@ from join_support import CUT, FIRST, calls_of, join, model_of, plan_of
 from trace_support import CALL, UI, trace_of
 
 from tracekit import Analysis, analyze
-from tracekit.analysis.model_join.given_files import GivenFile, split_name
+from tracekit.analysis.model_join.given_files import GivenModelFile, split_name
 from tracekit.errors import InputError, UsageError
 from tracekit.model.trace import Trace
 
@@ -43,7 +43,7 @@ def test_a_compiled_model_gives_its_program_its_name() -> None:
 
 
 def test_a_name_before_the_file_decides(tmp_path: Path) -> None:
-    file = GivenFile(model_of(["conv"], "version-7.mlpackage"), "Net")
+    file = GivenModelFile(model_of(["conv"], "version-7.mlpackage"), "Net")
     assert pairs(analyze(two_models(), models=[file])) == [("Net", "version-7.mlpackage", "")]
     assert split_name("Net=x/y=z.mlpackage") == ("Net", "x/y=z.mlpackage")
     odd = tmp_path / "a=b.mlmodel"
@@ -62,7 +62,7 @@ def test_a_file_of_no_models_name_is_refused() -> None:
 
 def test_a_name_that_the_recording_has_not_is_refused() -> None:
     with pytest.raises(UsageError, match="The recording has no model 'Nut'; it has 'Net' and 'Other'"):
-        analyze(two_models(), models=[GivenFile(model_of(["conv"]), "Nut")])
+        analyze(two_models(), models=[GivenModelFile(model_of(["conv"]), "Nut")])
 
 
 def test_two_files_for_a_model_are_refused() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from join_support import CUT, calls_of, join, model_of, plan_of
 
-from tracekit.analysis.model_join.joined_model import JoinedModel, Reason
+from tracekit.analysis.model_join.joined_model import JoinedModel, OperationReason
 from tracekit.mlmodels.plans import Plan, PlanMessage, PlannedFunction, PlannedOperation
 from tracekit.mlmodels.program import Value, ValueType
 from tracekit.model.vocabulary import Engine
@@ -37,7 +37,7 @@ def test_a_message_about_another_device_is_no_reason() -> None:
 
 def test_what_follows_names_the_start_of_the_chain() -> None:
     joined = join(calls_of(CUT, plans=[plan_of("ACCCA", {1: "no"})]))
-    assert [entry.reasons for entry in joined.operations][3] == (Reason("", "follows", followed=1),)
+    assert [entry.reasons for entry in joined.operations][3] == (OperationReason("", "follows", followed=1),)
 
 
 def test_nothing_follows_across_the_engine_or_without_a_value() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tracekit.errors import InputError
 from tracekit.mlmodels.plans import Plan, read_plan
-from tracekit.mlmodels.plans.segments import list_segments
+from tracekit.mlmodels.plans.plan_segments import list_segments
 
 SHARED = Path(__file__).resolve().parents[4] / "shared"
 

@@ -18,7 +18,7 @@ from test_read_core_ml_plans import LOG_ENTRY
 
 from tracekit.errors import InputError
 from tracekit.mlmodels.plans import read_plan
-from tracekit.mlmodels.plans.kinds import describe_plan
+from tracekit.mlmodels.plans.plan_kinds import describe_plan
 from tracekit.report.plans.document import build_plan
 from tracekit.report.plans.json import to_json
 

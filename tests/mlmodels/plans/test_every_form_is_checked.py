@@ -11,8 +11,8 @@ from test_damaged_plans import WHOLE, mutate
 from test_read_core_ai_plans import make_bundle
 from test_read_core_ml_plans import LOG_ENTRY
 
-from tracekit.checks.plans.check import check_plan
-from tracekit.checks.plans.parser import parse_plan_requirement
+from tracekit.checks.plans.plan_check import check_plan
+from tracekit.checks.plans.plan_parser import parse_plan_requirement
 from tracekit.errors import InputError
 from tracekit.mlmodels.plans import Plan, read_plan
 from tracekit.mlmodels.plans.differences import compare_plans

@@ -10,7 +10,7 @@ from tracekit.mlmodels.mil_text import read_program
 from tracekit.mlmodels.rules.lint import lint_model
 from tracekit.mlmodels.rules.match import match_rules
 from tracekit.mlmodels.rules.rule import RuleExample
-from tracekit.mlmodels.rules.target import make_target
+from tracekit.mlmodels.rules.rule_target import make_target
 
 
 def make_function(statements: str, outputs: str = "y") -> Function:

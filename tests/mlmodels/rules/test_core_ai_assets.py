@@ -11,7 +11,7 @@ import pytest
 
 from tracekit.mlmodels import read_model
 from tracekit.mlmodels.rules.lint import lint_model
-from tracekit.mlmodels.rules.target import make_target
+from tracekit.mlmodels.rules.rule_target import make_target
 
 authoring = pytest.importorskip("coreai.authoring", reason="coreai-core is not installed")
 pytestmark = pytest.mark.integration

@@ -8,7 +8,7 @@ import pytest
 
 from tracekit.mlmodels import read_model
 from tracekit.mlmodels.rules.lint import lint_model
-from tracekit.mlmodels.rules.target import make_target
+from tracekit.mlmodels.rules.rule_target import make_target
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "models"
 pytestmark = [

@@ -13,7 +13,7 @@ from tracekit.errors import UsageError
 from tracekit.mlmodels import Function, MLModel, read_model
 from tracekit.mlmodels.rules import match_message, match_rules
 from tracekit.mlmodels.rules.lint import lint_model
-from tracekit.mlmodels.rules.target import make_target
+from tracekit.mlmodels.rules.rule_target import make_target
 
 
 def find_ids(function: Function, **options: str) -> dict[int, list[str]]:

@@ -11,9 +11,9 @@ from rule_examples import find_matches
 
 from tracekit.errors import InputError
 from tracekit.mlmodels.rules.known_operators import KNOWN_KINDS
-from tracekit.mlmodels.rules.rule import Rule, RuleExample
-from tracekit.mlmodels.rules.rules_file import load_rules, read_rules_file
-from tracekit.mlmodels.rules.target import CHIPS, make_target
+from tracekit.mlmodels.rules.model_rules_file import load_rules, read_rules_file
+from tracekit.mlmodels.rules.rule import ModelRule, RuleExample
+from tracekit.mlmodels.rules.rule_target import CHIPS, make_target
 
 RULES = load_rules()
 REFERENCE = Path(__file__).resolve().parents[4] / "shared" / "reference" / "ane_rules.md"
@@ -32,7 +32,7 @@ def test_a_rule_matches_what_its_example_states(rule_id: str, example: RuleExamp
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_a_checked_rule_has_an_example_and_a_counter_example(rule: Rule) -> None:
+def test_a_checked_rule_has_an_example_and_a_counter_example(rule: ModelRule) -> None:
     if not rule.unchecked:
         assert any(example.matches for example in rule.examples)
         shown = [name for example in rule.examples for name in example.matches]
@@ -44,7 +44,7 @@ def test_a_checked_rule_has_an_example_and_a_counter_example(rule: Rule) -> None
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_a_claim_has_a_source_a_grade_and_chips_that_can_be_named(rule: Rule) -> None:
+def test_a_claim_has_a_source_a_grade_and_chips_that_can_be_named(rule: ModelRule) -> None:
     families = {chip.family for chip in CHIPS}
     for claim in rule.claims:
         assert claim.sources

@@ -27,7 +27,7 @@ from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import GPU_INTERVALS
 from tracekit.model.vocabulary import Basis, Engine, Phase
-from tracekit.statistics.shares import estimate_share_of_rows
+from tracekit.statistics.share_intervals import estimate_share_of_rows
 
 
 class SharingNumbers(TypedDict):

@@ -32,7 +32,7 @@ from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import THERMAL_STATE
 from tracekit.model.vocabulary import Basis
-from tracekit.statistics.shares import estimate_share_of_rows
+from tracekit.statistics.share_intervals import estimate_share_of_rows
 
 
 class OutlierNumbers(TypedDict):

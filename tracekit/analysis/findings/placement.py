@@ -18,7 +18,7 @@ from tracekit.analysis.findings.lengths import compute_typical_length, measure_e
 from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import Basis, Engine
-from tracekit.statistics.shares import estimate_share_of_rows
+from tracekit.statistics.share_intervals import estimate_share_of_rows
 
 
 class _Elsewhere(TypedDict):

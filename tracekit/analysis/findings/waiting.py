@@ -18,7 +18,7 @@ from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import ENGINE_CODE, SERVING, Basis, Engine
-from tracekit.statistics.shares import estimate_share_of_rows
+from tracekit.statistics.share_intervals import estimate_share_of_rows
 
 
 class GapNumbers(TypedDict):

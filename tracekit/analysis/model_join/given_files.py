@@ -19,7 +19,7 @@ _GENERIC_NAMES = frozenset({"model", "main", "analytics", "manifest", "plan"})
 
 
 @dataclass(frozen=True)
-class GivenFile(Generic[Content]):
+class GivenModelFile(Generic[Content]):
     """A model or plan; ``model`` is the recording's name of the model that it is for, "" for none given."""
 
     content: Content
@@ -41,37 +41,37 @@ class GivenFile(Generic[Content]):
         return tuple(name for name in names if name.lower() not in _GENERIC_NAMES)
 
 
-GivenModel: TypeAlias = str | os.PathLike[str] | MLModel | GivenFile[MLModel]
-GivenPlan: TypeAlias = str | os.PathLike[str] | Plan | GivenFile[Plan]
-GivenFiles: TypeAlias = tuple[Sequence[GivenFile[MLModel]], Sequence[GivenFile[Plan]]]
+GivenModel: TypeAlias = str | os.PathLike[str] | MLModel | GivenModelFile[MLModel]
+GivenPlan: TypeAlias = str | os.PathLike[str] | Plan | GivenModelFile[Plan]
+GivenFiles: TypeAlias = tuple[Sequence[GivenModelFile[MLModel]], Sequence[GivenModelFile[Plan]]]
 """Models and plans."""
 
 
-def read_given_models(models: Iterable[GivenModel]) -> list[GivenFile[MLModel]]:
+def read_given_models(models: Iterable[GivenModel]) -> list[GivenModelFile[MLModel]]:
     """Read models, each a path, ``Name=path`` or an ``MLModel``. Raises ``InputError``, ``UsageError``."""
     return list(_read_each(models, MLModel, read_model))
 
 
-def read_given_plans(plans: Iterable[GivenPlan]) -> list[GivenFile[Plan]]:
+def read_given_plans(plans: Iterable[GivenPlan]) -> list[GivenModelFile[Plan]]:
     """Read plans, each a path, ``Name=path`` or a ``Plan``. Raises ``InputError``, ``UsageError``."""
     return list(_read_each(plans, Plan, read_plan))
 
 
 def _read_each(
-    entries: Iterable[str | os.PathLike[str] | Content | GivenFile[Content]],
+    entries: Iterable[str | os.PathLike[str] | Content | GivenModelFile[Content]],
     kind: type[Content],
     read: Callable[[str | os.PathLike[str]], Content],
-) -> Iterator[GivenFile[Content]]:
+) -> Iterator[GivenModelFile[Content]]:
     if isinstance(entries, (str, os.PathLike, MLModel, Plan)):
         raise UsageError(f"models and plans are lists: [{str(entries)!r}], not {str(entries)!r}.")
     for entry in entries:
-        if isinstance(entry, GivenFile):
+        if isinstance(entry, GivenModelFile):
             yield entry
         elif isinstance(entry, kind):
-            yield GivenFile(entry)
+            yield GivenModelFile(entry)
         elif isinstance(entry, (str, os.PathLike)):
             name, path = split_name(entry)
-            yield GivenFile(read(path), name)
+            yield GivenModelFile(read(path), name)
         else:
             raise UsageError(f"A {kind.__name__} or its path is expected, not {entry!r}.")
 

@@ -25,7 +25,7 @@ from tracekit.analysis.model_join.reasons import Reasons, explain_operations
 from tracekit.analysis.model_join.rule_reasons import find_rule_reasons
 from tracekit.analysis.run import AnalyzedRun
 from tracekit.mlmodels.plans import Plan
-from tracekit.mlmodels.rules.target import CHIPS
+from tracekit.mlmodels.rules.rule_target import CHIPS
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import CORE_AI
 from tracekit.model.trace import TraceInfo

@@ -53,7 +53,7 @@ ReasonOrigin: TypeAlias = Literal["plan", "rule", "follows"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class OperationReason:
     """Why an operation is not on the Neural Engine. ``text`` of a plan is the plan's own, word for word.
 
     ``rule`` is the id of a rule. ``followed`` is the position of the operation that this one follows.
@@ -79,7 +79,7 @@ class JoinedOperation:
     name: str
     anticipated: Engine | None
     segment: int
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[OperationReason, ...] = ()
     source: str = ""
     is_supported: bool | None = None
 

@@ -16,7 +16,7 @@ from tracekit.analysis.model_join.operation_names import (
 from tracekit.analysis.model_join.pairing import ModelFiles
 from tracekit.errors import InputError
 from tracekit.mlmodels.plans import PlannedFunction, PlannedOperation
-from tracekit.mlmodels.plans.segments import list_segments
+from tracekit.mlmodels.plans.plan_segments import list_segments
 from tracekit.mlmodels.program import Function, Operation
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.model_join.joined_model import Agreement, JoinedSegment
-from tracekit.analysis.model_join.observed_pieces import Work, find_work
+from tracekit.analysis.model_join.observed_pieces import PieceWork, find_work
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import Basis, Engine
 
@@ -40,7 +40,7 @@ class MatchedCalls:
         return mask
 
     @cached_property
-    def works(self) -> Sequence[Work]:
+    def works(self) -> Sequence[PieceWork]:
         """The work of other engines in the gaps."""
         return list(find_work(self.calls, self.rows, self.starts, self.ends))
 
@@ -145,8 +145,8 @@ class MatchedCalls:
 
 
 def _choose_work(
-    segment: JoinedSegment, seen_work: Sequence[Work], anticipated: Counter[Engine | None]
-) -> Work | None:
+    segment: JoinedSegment, seen_work: Sequence[PieceWork], anticipated: Counter[Engine | None]
+) -> PieceWork | None:
     """Return the work in a gap that is a segment's; None where nothing shows which it is.
 
     ``anticipated`` counts the engines of all segments in the gap. The only work is that of the only segment;
@@ -159,7 +159,7 @@ def _choose_work(
     return next((work for work in seen_work if work.engine is segment.anticipated), None)
 
 
-def _measure_work(work: Work, gap: int) -> int | None:
+def _measure_work(work: PieceWork, gap: int) -> int | None:
     """Return the median of measured work, the mean of sampled; None where only the host was sampled."""
     amounts = work.amounts_ns[:, gap]
     if work.basis is Basis.MEASURED:

@@ -106,7 +106,7 @@ def _split_number(segment: str) -> tuple[str, tuple[int, ...]]:
 
 
 @dataclass(frozen=True)
-class Work:
+class PieceWork:
     """Work of one engine in the gaps of calls: arrays of call × gap.
 
     Gap 0 lies before the first piece, gap k after the k-th. ``starts`` and ``ends`` are those of the work
@@ -125,7 +125,7 @@ class Work:
         return self.starts >= 0
 
 
-def find_work(calls: Calls, rows: IntArray, starts: IntArray, ends: IntArray) -> Iterator[Work]:
+def find_work(calls: Calls, rows: IntArray, starts: IntArray, ends: IntArray) -> Iterator[PieceWork]:
     """Yield the work of the GPU and of the CPU in the gaps between pieces (call × piece) of some calls."""
     for engine in (Engine.GPU, Engine.CPU):
         measured = _find_measured_work(calls, engine, rows, starts, ends)
@@ -139,7 +139,7 @@ def find_work(calls: Calls, rows: IntArray, starts: IntArray, ends: IntArray) ->
 
 def _find_measured_work(
     calls: Calls, engine: Engine, rows: IntArray, starts: IntArray, ends: IntArray
-) -> Work | None:
+) -> PieceWork | None:
     measured = calls.analysis.measured
     if engine not in measured.reported:
         return None
@@ -157,7 +157,7 @@ def _find_measured_work(
 
 def _find_sampled_work(
     calls: Calls, engine: Engine, rows: IntArray, starts: IntArray, ends: IntArray
-) -> Work | None:
+) -> PieceWork | None:
     """Return what samples show; those of another engine than the CPU show the host at work for it."""
     if calls.trace.weight_unit != "ns" or not len(calls.trace.samples):
         return None
@@ -202,7 +202,7 @@ def _sum_work(
     edges: tuple[IntArray, IntArray],
     amounts: IntArray,
     shape: tuple[int, ...],
-) -> Work:
+) -> PieceWork:
     count, width = shape[0], shape[1] + 1
     code = place[0] * width + place[1]
     is_real = edges[1] > edges[0]
@@ -213,4 +213,4 @@ def _sum_work(
     np.maximum.at(last, code, until)
     first[first == latest] = -1
     totals = sum_by_code(code, amounts, count * width)
-    return Work(engine, basis, *(values.reshape(count, width) for values in (totals, first, last)))
+    return PieceWork(engine, basis, *(values.reshape(count, width) for values in (totals, first, last)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tracekit.analysis.model_join.given_files import Content, GivenFile
+from tracekit.analysis.model_join.given_files import Content, GivenModelFile
 from tracekit.errors import UsageError
 from tracekit.mlmodels.plans import Plan
 from tracekit.mlmodels.program import MLModel
@@ -20,8 +20,8 @@ class ModelFiles:
     """The files of one model of the recording, ``name``; at least one of the two is there."""
 
     name: str
-    model: GivenFile[MLModel] | None
-    plan: GivenFile[Plan] | None
+    model: GivenModelFile[MLModel] | None
+    plan: GivenModelFile[Plan] | None
 
     def is_named(self, name: str) -> bool:
         """Return False where the model's file has another name, and was not given for this one."""
@@ -30,7 +30,7 @@ class ModelFiles:
 
 
 def pair_files(
-    models: Sequence[GivenFile[MLModel]], plans: Sequence[GivenFile[Plan]], names: Sequence[str]
+    models: Sequence[GivenModelFile[MLModel]], plans: Sequence[GivenModelFile[Plan]], names: Sequence[str]
 ) -> list[ModelFiles]:
     """Return the files of each model that has some; ``names`` are those of
     the recording's groups of calls, "" for calls without a model's name.
@@ -58,7 +58,7 @@ def pair_files(
 
 
 def _name_plan(
-    file: GivenFile[Plan], names: Sequence[str], model_of: dict[str, GivenFile[MLModel]]
+    file: GivenModelFile[Plan], names: Sequence[str], model_of: dict[str, GivenModelFile[MLModel]]
 ) -> str | None:
     """Return the name of a plan's model; a plan without a name is that of the only model that was given."""
     by_content = file.content.model if file.content.model in names else None
@@ -67,7 +67,7 @@ def _name_plan(
     return _choose_name(file, names) if file.model or by_content is None else by_content
 
 
-def _choose_name(file: GivenFile[MLModel] | GivenFile[Plan], names: Sequence[str]) -> str | None:
+def _choose_name(file: GivenModelFile[MLModel] | GivenModelFile[Plan], names: Sequence[str]) -> str | None:
     if file.model:
         if file.model not in names:
             raise UsageError(f"The recording has no model '{_show(file.model)}'; it has {_list(names)}.")
@@ -79,12 +79,12 @@ def _choose_name(file: GivenFile[MLModel] | GivenFile[Plan], names: Sequence[str
 
 
 def _assign(
-    files: Sequence[GivenFile[Content]],
+    files: Sequence[GivenModelFile[Content]],
     names: Sequence[str],
     chosen_names: Iterable[str | None],
-) -> dict[str, GivenFile[Content]]:
+) -> dict[str, GivenModelFile[Content]]:
     """Return the file of each name; raise ``UsageError`` for a file without a name, and for a second one."""
-    file_of: dict[str, GivenFile[Content]] = {}
+    file_of: dict[str, GivenModelFile[Content]] = {}
     for file, name in zip(files, chosen_names, strict=True):
         if name is None:
             example = next((entry for entry in names if entry), "NAME")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tracekit.analysis.model_join.joined_model import Reason
+from tracekit.analysis.model_join.joined_model import OperationReason
 from tracekit.mlmodels.plans import PlannedOperation
 from tracekit.mlmodels.plans.devices import find_engine
 from tracekit.mlmodels.rules import match_message
 from tracekit.model.vocabulary import Engine
 
-Reasons = tuple[Reason, ...]
+Reasons = tuple[OperationReason, ...]
 
 
 def explain_operations(operations: Sequence[PlannedOperation], rules: Mapping[int, Reasons]) -> list[Reasons]:
@@ -37,7 +37,7 @@ def explain_operations(operations: Sequence[PlannedOperation], rules: Mapping[in
 def list_messages(operation: PlannedOperation) -> Reasons:
     """Return the plan's messages about the Neural Engine, or about no device by name, word for word."""
     return tuple(
-        Reason(message.text, "plan", match_message(message.text) or "")
+        OperationReason(message.text, "plan", match_message(message.text) or "")
         for message in operation.messages
         if not message.device or find_engine(message.device) is Engine.ANE
     )
@@ -55,7 +55,7 @@ def _follow(operation: PlannedOperation, makers: Mapping[str, int], reasons: Seq
     if not sources:
         return ()
     roots = [_find_root(position, reasons) for position in sources]
-    return (Reason("", "follows", followed=min(roots)),)
+    return (OperationReason("", "follows", followed=min(roots)),)
 
 
 def _find_root(position: int, reasons: Sequence[Reasons]) -> int:

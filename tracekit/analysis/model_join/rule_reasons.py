@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from tracekit.analysis.chips import identify_chip
-from tracekit.analysis.model_join.joined_model import Reason
+from tracekit.analysis.model_join.joined_model import OperationReason
 from tracekit.analysis.model_join.reasons import Reasons
 from tracekit.errors import UsageError
 from tracekit.mlmodels.program import Function
@@ -44,7 +44,7 @@ def _match_rules(function: Function, form: str, info: TraceInfo) -> Mapping[int,
 
 def _list_reasons(matches: Sequence[RuleMatch]) -> Reasons:
     return tuple(
-        Reason(
+        OperationReason(
             f"{match.rule.title} ({match.evidence})" if match.evidence else match.rule.title,
             "rule",
             match.rule.id,

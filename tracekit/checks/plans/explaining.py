@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from tracekit.checks.plans.requirements import Placement, PlanCondition, PlanMetric, PlanRequirement
-from tracekit.checks.plans.values import list_meant
+from tracekit.checks.plans.plan_requirements import (
+    PlanCondition,
+    PlanMetric,
+    PlanRequirement,
+    RequiredPlacement,
+)
+from tracekit.checks.plans.plan_values import list_meant
 from tracekit.checks.results import Outcome
 from tracekit.mlmodels.plans import PlannedFunction, PlannedOperation
 
@@ -18,7 +23,9 @@ def list_explaining(
     rule = requirement.rule
     if outcome == "passed":
         return ()
-    operations = list_meant(function, rule) if isinstance(rule, Placement) else list(function.computing())
+    operations = (
+        list_meant(function, rule) if isinstance(rule, RequiredPlacement) else list(function.computing())
+    )
     if outcome == "not measurable":
         is_cost = isinstance(rule, PlanCondition) and rule.metric.quantity == "cost"
         unstated = [operation for operation in operations if operation.engine is None]

@@ -56,8 +56,8 @@ def read_command(
         check_output(rules, force)
     chosen = guess_format(file_format, output, _FORMATS)
     from tracekit.load import open_trace
-    from tracekit.probes.manifest import read_manifest
-    from tracekit.probes.reading import read_probes
+    from tracekit.probes.probe_manifest import read_manifest
+    from tracekit.probes.probe_reading import read_probes
 
     asked = read_manifest(manifest)
     results = read_probes(open_trace(recording, run=run), asked, compute_units or "")

@@ -32,7 +32,7 @@ def run_command(folder: str, dry_run: bool) -> None:
       tracekit probe run probes
       tracekit probe run probes --dry-run
     """
-    from tracekit.probes.manifest import read_manifest
+    from tracekit.probes.probe_manifest import read_manifest
     from tracekit.probes.runner import PROGRAM_NAME
 
     manifest = read_manifest(folder)

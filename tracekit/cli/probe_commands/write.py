@@ -43,7 +43,7 @@ def write_command(folder: str, questions: tuple[str, ...], settings: str, calls:
       tracekit probe write probes max_pool:kernel=2+8+13 gather_runtime
       tracekit probe write probes softmax:dtype=fp16+fp32 --compute-units all
     """
-    from tracekit.probes.question import list_probes
+    from tracekit.probes.probe_question import list_probes
 
     probes = list_probes(questions)
     chosen = tuple(dict.fromkeys(settings.split(",")))

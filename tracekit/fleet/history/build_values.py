@@ -19,7 +19,7 @@ from tracekit.errors import UsageError
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.schema import NO, YES
 from tracekit.frozen import frozen
-from tracekit.statistics.shares import estimate_share_interval
+from tracekit.statistics.share_intervals import estimate_share_interval
 from tracekit.text import plural
 
 _PLACE = ["app", "device", "device_model"]

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tracekit.mlmodels.mil_text import read_program
-from tracekit.mlmodels.plans.costs import add_cost_shares, read_cost
 from tracekit.mlmodels.plans.devices import find_engine, find_engines
 from tracekit.mlmodels.plans.places import find_core_ml_place
 from tracekit.mlmodels.plans.plan import Plan, PlanMessage, PlannedFunction, PlannedOperation
+from tracekit.mlmodels.plans.plan_costs import add_cost_shares, read_cost
 from tracekit.mlmodels.plans.plan_file import PlanFile
 from tracekit.mlmodels.program import Constant, Function, Operation
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tracekit.mlmodels.mlir_bytecode import MAGIC
-from tracekit.mlmodels.plans.manifest import Manifest, read_manifest
+from tracekit.mlmodels.plans.placement_manifest import PlacementManifest, read_manifest
 from tracekit.mlmodels.plans.places import find_core_ai_place
 from tracekit.mlmodels.plans.plan import Plan, PlannedFunction, PlannedRegion
 from tracekit.mlmodels.wire import DamagedModelError
@@ -52,7 +52,7 @@ class _Bundle:
 
     regions: set[_Region] = field(default_factory=set)
     placed: set[str] = field(default_factory=set)
-    manifests: list[Manifest] = field(default_factory=list)
+    manifests: list[PlacementManifest] = field(default_factory=list)
     has_bytecode: bool = False
     has_bnns: bool = False
 
@@ -122,7 +122,7 @@ def _count_ane(bundle: _Bundle) -> int | None:
     return 0 if shows_none else None
 
 
-def _have_none(manifests: list[Manifest]) -> bool:
+def _have_none(manifests: list[PlacementManifest]) -> bool:
     return bool(manifests) and all(manifest.has_no_ane_region for manifest in manifests)
 
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tracekit.mlmodels.plans.matching import Evidence, choose_evidence, match_operations
+from tracekit.mlmodels.plans.operation_matching import Evidence, choose_evidence, match_operations
 from tracekit.mlmodels.plans.plan import Plan, PlannedFunction, PlannedOperation
-from tracekit.mlmodels.plans.segments import list_segments
-from tracekit.mlmodels.plans.summary import count_operations
+from tracekit.mlmodels.plans.plan_segments import list_segments
+from tracekit.mlmodels.plans.plan_summary import count_operations
 from tracekit.model.vocabulary import Engine
 
 _FEWEST_MATCHES = 0.5

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from tracekit.mlmodels.plans.costs import read_cost
 from tracekit.mlmodels.plans.plan import (
     MAX_PLANNED_OPERATIONS,
     Plan,
@@ -22,6 +21,7 @@ from tracekit.mlmodels.plans.plan import (
     PlannedFunction,
     PlannedOperation,
 )
+from tracekit.mlmodels.plans.plan_costs import read_cost
 from tracekit.mlmodels.plans.plan_file import PlanFile
 from tracekit.mlmodels.wire import DamagedModelError
 from tracekit.text import plural

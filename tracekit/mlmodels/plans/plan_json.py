@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tracekit.mlmodels.plans.costs import read_cost
 from tracekit.mlmodels.plans.devices import find_engine, find_engines
 from tracekit.mlmodels.plans.plan import Plan, PlannedFunction, PlannedOperation
+from tracekit.mlmodels.plans.plan_costs import read_cost
 from tracekit.mlmodels.plans.plan_file import PlanFile
 from tracekit.mlmodels.plans.values import iter_objects, read_object, read_text, read_texts
 from tracekit.mlmodels.program import is_constant_kind

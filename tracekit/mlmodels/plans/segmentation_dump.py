@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import PurePosixPath
 
-from tracekit.mlmodels.plans.costs import add_cost_shares, read_cost
 from tracekit.mlmodels.plans.devices import find_engine, find_engines
 from tracekit.mlmodels.plans.places import find_core_ml_place
 from tracekit.mlmodels.plans.plan import (
@@ -22,6 +21,7 @@ from tracekit.mlmodels.plans.plan import (
     PlannedFunction,
     PlannedOperation,
 )
+from tracekit.mlmodels.plans.plan_costs import add_cost_shares, read_cost
 from tracekit.mlmodels.plans.plan_file import PlanFile
 from tracekit.mlmodels.program import is_constant_kind
 from tracekit.mlmodels.wire import DamagedModelError

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from tracekit.mlmodels.rules.match import RuleMatch, match_message, match_rules
-from tracekit.mlmodels.rules.rule import Claim, Rule
-from tracekit.mlmodels.rules.rules_file import load_rules
+from tracekit.mlmodels.rules.model_rules_file import load_rules
+from tracekit.mlmodels.rules.rule import Claim, ModelRule
 
-__all__ = ["Claim", "Rule", "RuleMatch", "load_rules", "match_message", "match_rules"]
+__all__ = ["Claim", "ModelRule", "RuleMatch", "load_rules", "match_message", "match_rules"]

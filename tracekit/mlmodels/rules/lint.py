@@ -17,16 +17,16 @@ from tracekit.mlmodels.rules.match import (
     iter_claims,
     match_operations,
 )
-from tracekit.mlmodels.rules.rule import Claim, Effect, Route, Rule
-from tracekit.mlmodels.rules.rules_file import load_rules
-from tracekit.mlmodels.rules.target import Target
+from tracekit.mlmodels.rules.model_rules_file import load_rules
+from tracekit.mlmodels.rules.rule import Claim, Effect, ModelRule, Route
+from tracekit.mlmodels.rules.rule_target import RuleTarget
 
 EFFECTS: tuple[Effect, ...] = ("wrong-numbers", "fails", "graph-leaves", "leaves", "slower", "information")
 """The effects, the gravest first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MatchPlace:
     """A match in a model: an operation, an input, output or state, a function, the model, or the setting.
 
     ``position`` is that in ``Function.operations``. ``path`` names the function, and the stages of a pipeline
@@ -48,9 +48,9 @@ class Place:
 class RuleFinding:
     """A rule that the model matches, with the claims that hold and the places."""
 
-    rule: Rule
+    rule: ModelRule
     claims: tuple[Claim, ...]
-    places: tuple[Place, ...]
+    places: tuple[MatchPlace, ...]
 
     @property
     def effect(self) -> Effect:
@@ -67,7 +67,7 @@ class LintResult:
     """
 
     model: MLModel
-    target: Target
+    target: RuleTarget
     routes: tuple[Route, ...]
     findings: tuple[RuleFinding, ...]
     left_out: tuple[str, ...] = ()
@@ -77,14 +77,14 @@ class LintResult:
 
 
 def lint_model(
-    model: MLModel, target: Target, select: Sequence[str] = (), ignore: Sequence[str] = ()
+    model: MLModel, target: RuleTarget, select: Sequence[str] = (), ignore: Sequence[str] = ()
 ) -> LintResult:
     """Return what the rules state about a model.
 
     ``select`` and ``ignore`` are ids of rules, or their first letters. Raises ``UsageError`` for others.
     """
     chosen = _choose_rules(select, ignore)
-    collected: dict[str, tuple[Rule, list[Claim], list[Place]]] = {}
+    collected: dict[str, tuple[ModelRule, list[Claim], list[MatchPlace]]] = {}
     for rule, claims, place in _iter_matches(model, target, ""):
         if rule.id in chosen:
             entry = collected.setdefault(rule.id, (rule, [], []))
@@ -151,7 +151,9 @@ def _is_known(form: str, kind: str) -> bool:
     return simplify_kind(kind) in KNOWN_KINDS.get(form, frozenset())
 
 
-def _iter_matches(model: MLModel, target: Target, path: str) -> Iterator[tuple[Rule, Sequence[Claim], Place]]:
+def _iter_matches(
+    model: MLModel, target: RuleTarget, path: str
+) -> Iterator[tuple[ModelRule, Sequence[Claim], MatchPlace]]:
     """Yield each match in a model and its stages."""
     route, form = _describe_form(model)
     claims = [(rule, claim) for rule, claim in iter_claims(route, form) if target.fits(claim)]
@@ -165,8 +167,8 @@ def _iter_matches(model: MLModel, target: Target, path: str) -> Iterator[tuple[R
 
 
 def _match_model(
-    model: MLModel, claims: Sequence[tuple[Rule, Claim]], target: Target, path: str
-) -> Iterator[tuple[Rule, Sequence[Claim], Place]]:
+    model: MLModel, claims: Sequence[tuple[ModelRule, Claim]], target: RuleTarget, path: str
+) -> Iterator[tuple[ModelRule, Sequence[Claim], MatchPlace]]:
     features = [
         *(("input", feature) for feature in model.inputs),
         *(("output", feature) for feature in model.outputs),
@@ -174,19 +176,19 @@ def _match_model(
     ]
     for rule, claim in claims:
         if claim.subject == "setting" and is_named(target, claim):
-            yield rule, (claim,), Place("setting", target.units or target.chip, "", path=path)
+            yield rule, (claim,), MatchPlace("setting", target.units or target.chip, "", path=path)
         elif claim.subject == "model":
             evidence = check_conditions(claim, model)
             if evidence is not None:
-                yield rule, (claim,), Place("model", model.path.name, evidence, path=path)
+                yield rule, (claim,), MatchPlace("model", model.path.name, evidence, path=path)
         elif claim.subject == "feature":
             for role, feature in features:
                 evidence = check_conditions(claim, feature, role)
                 if evidence is not None:
-                    yield rule, (claim,), Place(role, feature.name, evidence, path=path)
+                    yield rule, (claim,), MatchPlace(role, feature.name, evidence, path=path)
 
 
-def is_named(target: Target, claim: Claim) -> bool:
+def is_named(target: RuleTarget, claim: Claim) -> bool:
     """Return whether a claim about a setting is about one that the target names."""
     return bool(claim.units and target.units) or bool(not claim.units and claim.chips and target.chip)
 
@@ -194,10 +196,10 @@ def is_named(target: Target, claim: Claim) -> bool:
 def _match_function(
     model: MLModel,
     function: Function,
-    claims: Sequence[tuple[Rule, Claim]],
-    target: Target,
+    claims: Sequence[tuple[ModelRule, Claim]],
+    target: RuleTarget,
     path: str,
-) -> Iterator[tuple[Rule, Sequence[Claim], Place]]:
+) -> Iterator[tuple[ModelRule, Sequence[Claim], MatchPlace]]:
     route, form = _describe_form(model)
     graph = Graph(function, model.weight_folder)
     matches = match_operations(graph, form, route, target)
@@ -209,17 +211,17 @@ def _match_function(
         if claim.subject == "function":
             evidence = check_conditions(claim, graph, leaving)
             if evidence is not None:
-                yield rule, (claim,), Place("function", function.name, evidence, path=path)
+                yield rule, (claim,), MatchPlace("function", function.name, evidence, path=path)
 
 
 def _leaves(match: RuleMatch) -> bool:
     return any(claim.effect in ("leaves", "graph-leaves") for claim in match.claims)
 
 
-def _make_place(graph: Graph, position: int, match: RuleMatch, path: str) -> Place:
+def _make_place(graph: Graph, position: int, match: RuleMatch, path: str) -> MatchPlace:
     operation = graph.operations[position]
     upstream = graph.name_operation(match.upstream) if match.upstream is not None else ""
-    return Place(
+    return MatchPlace(
         "operation",
         graph.name_operation(position),
         match.evidence,

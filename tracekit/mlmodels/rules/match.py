@@ -9,9 +9,9 @@ from functools import cache
 
 from tracekit.mlmodels.program import Function, MLModel
 from tracekit.mlmodels.rules.graph import Graph, describe_outputs, simplify_kind
-from tracekit.mlmodels.rules.rule import Claim, Route, Rule
-from tracekit.mlmodels.rules.rules_file import load_rules
-from tracekit.mlmodels.rules.target import Target, make_target
+from tracekit.mlmodels.rules.model_rules_file import load_rules
+from tracekit.mlmodels.rules.rule import Claim, ModelRule, Route
+from tracekit.mlmodels.rules.rule_target import RuleTarget, make_target
 
 CORE_AI_FORM = "Core AI program"
 
@@ -24,7 +24,7 @@ class RuleMatch:
     reaches this one through operations that match it, too; None for the start itself.
     """
 
-    rule: Rule
+    rule: ModelRule
     claims: tuple[Claim, ...]
     evidence: str
     upstream: int | None = None
@@ -60,7 +60,7 @@ def find_route(form: str) -> Route:
 
 
 def match_operations(
-    graph: Graph, form: str, route: Route, target: Target
+    graph: Graph, form: str, route: Route, target: RuleTarget
 ) -> dict[int, tuple[RuleMatch, ...]]:
     """Return the rules about operations that match, by position."""
     by_kind = _index_claims(route, form, target)
@@ -74,7 +74,7 @@ def match_operations(
 
 
 def _match_operation(
-    graph: Graph, position: int, by_kind: Mapping[str, list[tuple[Rule, Claim]]]
+    graph: Graph, position: int, by_kind: Mapping[str, list[tuple[ModelRule, Claim]]]
 ) -> tuple[RuleMatch, ...]:
     matches: dict[str, RuleMatch] = {}
     kind = graph.kinds[position]
@@ -104,9 +104,9 @@ def check_conditions(claim: Claim, *subject: object) -> str | None:
 
 
 @cache
-def _index_claims(route: Route, form: str, target: Target) -> dict[str, list[tuple[Rule, Claim]]]:
+def _index_claims(route: Route, form: str, target: RuleTarget) -> dict[str, list[tuple[ModelRule, Claim]]]:
     """Return the claims about operations by kind; those about any kind under the empty text."""
-    index: dict[str, list[tuple[Rule, Claim]]] = {}
+    index: dict[str, list[tuple[ModelRule, Claim]]] = {}
     for rule, claim in iter_claims(route, form):
         if claim.subject == "operation" and target.fits(claim):
             for kind in claim.kinds or ("",):
@@ -114,7 +114,7 @@ def _index_claims(route: Route, form: str, target: Target) -> dict[str, list[tup
     return index
 
 
-def iter_claims(route: Route, form: str) -> Iterator[tuple[Rule, Claim]]:
+def iter_claims(route: Route, form: str) -> Iterator[tuple[ModelRule, Claim]]:
     """Iterate over the claims of a route that are checked in models of a form."""
     for rule in load_rules():
         for claim in rule.claims:

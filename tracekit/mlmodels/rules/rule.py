@@ -19,7 +19,7 @@ Subject: TypeAlias = Literal["operation", "feature", "function", "model", "setti
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class RuleCondition:
     """A predicate, by its subject and name, with its parameters."""
 
     subject: Subject
@@ -51,7 +51,7 @@ class Claim:
     subject: Subject = "operation"
     kinds: tuple[str, ...] = ()
     no_kinds: tuple[str, ...] = ()
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[RuleCondition, ...] = ()
     chips: tuple[str, ...] = ()
     systems: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class RuleExample:
 
 
 @dataclass(frozen=True)
-class Rule:
+class ModelRule:
     """A rule; the keys of the files in ``data`` with the same meaning.
 
     ``unchecked`` is the reason why no model file can show it; empty for a rule that is checked. ``messages``

@@ -11,7 +11,7 @@ from tracekit.errors import XctraceError
 from tracekit.frozen import frozen
 from tracekit.record.doctor.outcome import SELECT_XCODE, Check, CheckState, skip
 from tracekit.record.expected_evidence import predict_evidence
-from tracekit.record.plan import PRESETS, InstrumentCatalog, make_plan
+from tracekit.record.recording_plan import PRESETS, InstrumentCatalog, make_plan
 from tracekit.xctrace.tool import LICENCE, CommandResult, Xctrace, require_xctrace, run_command
 from tracekit.xctrace.version import Version, parse_version
 from tracekit.xctrace.xctrace_list import Device, list_devices, list_instruments, list_templates

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracekit.checks.plans.requirements import Placement, PlanCondition, PlanRequirement
+from tracekit.checks.plans.plan_requirements import PlanCondition, PlanRequirement, RequiredPlacement
 from tracekit.checks.results import MetricValue, Outcome, PlanPart
 from tracekit.mlmodels.plans import PlannedOperation
 from tracekit.mlmodels.plans.devices import find_engine
@@ -37,7 +37,7 @@ def describe_plan_value(requirement: PlanRequirement, outcome: Outcome, actual: 
     return text
 
 
-def _describe_number(rule: PlanCondition | Placement, actual: MetricValue, part: PlanPart) -> str:
+def _describe_number(rule: PlanCondition | RequiredPlacement, actual: MetricValue, part: PlanPart) -> str:
     whole = plural(part.count, "operation") + (f" of {part.function}" if part.function else "")
     if isinstance(rule, PlanCondition):
         facts = f"{actual.basis}, {whole}" if part.count else actual.basis
@@ -48,11 +48,13 @@ def _describe_number(rule: PlanCondition | Placement, actual: MetricValue, part:
     return f"{count} of {whole} {'is' if part.count == 1 else 'are'} {actual.basis} on {rule.engine}"
 
 
-def _list_operations(operations: tuple[PlannedOperation, ...], rule: PlanCondition | Placement) -> str:
+def _list_operations(
+    operations: tuple[PlannedOperation, ...], rule: PlanCondition | RequiredPlacement
+) -> str:
     names = ", ".join(map(_describe_operation, operations[:_MOST_OPERATIONS]))
     left_out = len(operations) - _MOST_OPERATIONS
     more = f" and {left_out:,} more" if left_out > 0 else ""
-    engine = rule.engine if isinstance(rule, Placement) else rule.metric.engine
+    engine = rule.engine if isinstance(rule, RequiredPlacement) else rule.metric.engine
     return f"{names}{more}{_quote_messages(operations, engine)}"
 
 

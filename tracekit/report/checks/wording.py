@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tracekit.checks.issue_codes import is_damage
-from tracekit.checks.plans.requirements import PlanRequirement
+from tracekit.checks.plans.plan_requirements import PlanRequirement
 from tracekit.checks.requirements import Absence, EnginePresence, Kind
 from tracekit.checks.results import CheckResult, MetricValue, WorstWindow
 from tracekit.model.trace import Issue

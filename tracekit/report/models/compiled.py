@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tracekit.mlmodels.bundle_manifest import CompiledModule, Manifest, Option
+from tracekit.mlmodels.bundle_manifest import BundleManifest, CompiledModule, Option
 from tracekit.mlmodels.compiled_asset import CompiledAsset
 from tracekit.mlmodels.regions import Region
 from tracekit.model.vocabulary import Engine
@@ -76,7 +76,7 @@ def _list_region_rows(regions: Sequence[Region]) -> Iterator[Table | Items]:
         yield _count_others(len(regions) - _MOST_REGIONS, "region")
 
 
-def _list_package(manifest: Manifest) -> Iterator[Facts | Items]:
+def _list_package(manifest: BundleManifest) -> Iterator[Facts | Items]:
     facts = [Fact("Version of the package", manifest.version)]
     if manifest.architectures:
         facts.append(Fact("Compiled for", ", ".join(manifest.architectures)))

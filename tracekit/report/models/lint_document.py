@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tracekit.mlmodels.rules.lint import EFFECTS, LintResult, Place, RuleFinding
+from tracekit.mlmodels.rules.lint import EFFECTS, LintResult, MatchPlace, RuleFinding
 from tracekit.report.document.blocks import (
     Block,
     Fact,
@@ -98,14 +98,14 @@ def _list_places(finding: RuleFinding) -> Iterator[Block]:
         yield Items((Item(count_note(hidden)),))
 
 
-def _make_row(place: Place, followers: Counter[tuple[str, str]], has_source: bool) -> Sequence[str]:
+def _make_row(place: MatchPlace, followers: Counter[tuple[str, str]], has_source: bool) -> Sequence[str]:
     count = followers[place.path, place.name]
     following = f"; {plural(count, 'operation')} behind it" if count else ""
     row = (_qualify(place), place.kind, f"{place.evidence or 'its kind'}{following}")
     return (*row, place.source) if has_source else row
 
 
-def _qualify(place: Place) -> str:
+def _qualify(place: MatchPlace) -> str:
     return f"{place.path}/{place.name}" if place.path else place.name
 
 

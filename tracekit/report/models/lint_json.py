@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tracekit.mlmodels.rules.lint import LintResult, Place, RuleFinding
+from tracekit.mlmodels.rules.lint import LintResult, MatchPlace, RuleFinding
 from tracekit.report.models.rule_words import build_claim
 from tracekit.text import escape_json
 
@@ -50,7 +50,7 @@ def _build_finding(finding: RuleFinding) -> dict[str, Any]:
     }
 
 
-def _build_place(place: Place) -> dict[str, Any]:
+def _build_place(place: MatchPlace) -> dict[str, Any]:
     return {
         "role": place.role,
         "name": place.name,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tracekit.mlmodels.rules.rule import Claim, Condition, Effect, Grade, Rule
-from tracekit.mlmodels.rules.target import Target
+from tracekit.mlmodels.rules.rule import Claim, Effect, Grade, ModelRule, RuleCondition
+from tracekit.mlmodels.rules.rule_target import RuleTarget
 from tracekit.text import join_words
 
 EFFECT_WORDS: Mapping[Effect, str] = {
@@ -38,7 +38,7 @@ def describe_sources(claim: Claim) -> str:
     return ", ".join(claim.sources)
 
 
-def describe_target(target: Target) -> str:
+def describe_target(target: RuleTarget) -> str:
     """Return what rules were narrowed to, or an empty text."""
     version = ".".join(map(str, target.version))
     units = f"compute units {target.units}" if target.units else ""
@@ -46,7 +46,7 @@ def describe_target(target: Target) -> str:
     return ", ".join(filter(None, parts))
 
 
-def describe_condition(condition: Condition) -> str:
+def describe_condition(condition: RuleCondition) -> str:
     """Return a condition as it stands in the files of rules."""
     parameters = ", ".join(f"{name} = {_spell(value)}" for name, value in condition.parameters.items())
     return f"{condition.test} ({parameters})" if parameters else condition.test
@@ -77,7 +77,7 @@ def describe_match(claim: Claim) -> str:
     return "; ".join(parts)
 
 
-def find_effect(rule: Rule) -> Effect | None:
+def find_effect(rule: ModelRule) -> Effect | None:
     """Return the gravest effect of a rule; None for a reason in plans, which has none of its own."""
     return min((claim.effect for claim in rule.claims), key=list(EFFECT_WORDS).index, default=None)
 

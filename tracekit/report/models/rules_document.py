@@ -10,7 +10,7 @@ from typing import Any
 from tracekit.analysis.classification.rule_set import load_rules
 from tracekit.analysis.classification.rules import Rule as StackRule
 from tracekit.errors import UsageError
-from tracekit.mlmodels.rules import Rule as ModelRule
+from tracekit.mlmodels.rules import ModelRule
 from tracekit.mlmodels.rules import load_rules as load_model_rules
 from tracekit.report.document.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
 from tracekit.report.models.rule_words import (

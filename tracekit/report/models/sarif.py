@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 import tracekit
-from tracekit.mlmodels.rules.lint import LintResult, Place, RuleFinding
+from tracekit.mlmodels.rules.lint import LintResult, MatchPlace, RuleFinding
 from tracekit.mlmodels.rules.rule import Effect
 from tracekit.report.models.rule_words import (
     EFFECT_WORDS,
@@ -68,7 +68,7 @@ def _get_level(effect: Effect) -> str:
     return "note" if effect in ("slower", "information") else "warning"
 
 
-def _build_result(path: Path, finding: RuleFinding, index: int, place: Place) -> dict[str, Any]:
+def _build_result(path: Path, finding: RuleFinding, index: int, place: MatchPlace) -> dict[str, Any]:
     name = "/".join(filter(None, (place.path, place.name)))
     matched = f": {place.evidence}" if place.evidence else ""
     text = f"{finding.rule.title} ({EFFECT_WORDS[finding.effect]}). {place.role} {name}{matched}"
@@ -81,7 +81,7 @@ def _build_result(path: Path, finding: RuleFinding, index: int, place: Place) ->
     }
 
 
-def _build_locations(path: Path, name: str, place: Place) -> Sequence[dict[str, Any]]:
+def _build_locations(path: Path, name: str, place: MatchPlace) -> Sequence[dict[str, Any]]:
     """Return the model, with the name within it, and the line that the operation was made from, if stated."""
     logical = {"fullyQualifiedName": printable(name), "kind": place.role}
     locations: list[dict[str, Any]] = [

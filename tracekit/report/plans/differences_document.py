@@ -13,7 +13,7 @@ from tracekit.mlmodels.plans.differences import (
     PlanDifferences,
     total_engines,
 )
-from tracekit.mlmodels.plans.summary import count_operations, is_about_ane
+from tracekit.mlmodels.plans.plan_summary import count_operations, is_about_ane
 from tracekit.model.vocabulary import Engine
 from tracekit.report.document.blocks import (
     Block,

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from tracekit.mlmodels.plans import Plan, PlannedOperation
-from tracekit.mlmodels.plans.segments import PlannedSegment, list_segments
-from tracekit.mlmodels.plans.summary import (
+from tracekit.mlmodels.plans.plan_segments import PlannedSegment, list_segments
+from tracekit.mlmodels.plans.plan_summary import (
     PlanCounts,
     PlanReason,
     count_operations,

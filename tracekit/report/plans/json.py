@@ -8,8 +8,8 @@ from typing import Any
 
 import tracekit
 from tracekit.mlmodels.plans import Plan, PlanMessage, PlannedFunction, PlannedOperation
-from tracekit.mlmodels.plans.segments import list_segments
-from tracekit.mlmodels.plans.summary import count_operations
+from tracekit.mlmodels.plans.plan_segments import list_segments
+from tracekit.mlmodels.plans.plan_summary import count_operations
 from tracekit.text import escape_json
 
 SCHEMA = "tracekit-plan-report/1"

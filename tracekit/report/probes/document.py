@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tracekit.probes.operators import OPERATORS
+from tracekit.probes.probe_question import Probe
+from tracekit.probes.probe_reading import FEWEST_CALLS, Conclusion, Placement, ProbeResults, ProbeRow
+from tracekit.probes.probed_operators import OPERATORS
 from tracekit.probes.proposals import ProposedRule, propose_rules
-from tracekit.probes.question import Probe
-from tracekit.probes.reading import FEWEST_CALLS, Conclusion, Placement, ProbeResults, ProbeRow
 from tracekit.report.document.blocks import Headline, Item, Items, Paragraph, Section, Table
 from tracekit.text import format_duration, join_words, plural
 

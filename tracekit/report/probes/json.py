@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tracekit.probes.probe_reading import ProbeResults, ProbeRow
 from tracekit.probes.proposals import ProposedRule, propose_rules
-from tracekit.probes.reading import ProbeResults, ProbeRow
 from tracekit.text import escape_json
 
 SCHEMA = "tracekit-probe-results/1"

@@ -33,7 +33,7 @@ _PREFERRED = {2: "the Neural Engine"}
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class PlacementManifest:
     """The chip, the entry functions, the setting in words, and whether the Neural Engine has no region."""
 
     chip: str = ""
@@ -63,7 +63,7 @@ def read(file: PlanFile) -> Plan:
     )
 
 
-def list_limits(manifest: Manifest) -> Iterator[str]:
+def list_limits(manifest: PlacementManifest) -> Iterator[str]:
     """Yield what a manifest on its own does not show."""
     if manifest.has_no_ane_region:
         yield (
@@ -74,13 +74,13 @@ def list_limits(manifest: Manifest) -> Iterator[str]:
         yield "A manifest names no regions: name the folder that it is in, whose other files do."
 
 
-def read_manifest(path: Path) -> Manifest:
+def read_manifest(path: Path) -> PlacementManifest:
     """Read a manifest. Raises ``DamagedModelError``."""
     versions = read_object(load_manifest(path).get(_VERSIONS))
     package = read_object(next(iter(versions.values()), None))
     descriptors = list(_iter_descriptors(package))
     names = dict.fromkeys(read_text(descriptor.get("entryFunctionName")) for descriptor in descriptors)
-    return Manifest(
+    return PlacementManifest(
         chip=next((chip for descriptor in descriptors if (chip := _find_chip(descriptor))), ""),
         functions=tuple(filter(None, names)),
         compute_units=next(

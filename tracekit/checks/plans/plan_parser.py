@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tracekit.checks.expression import ExpressionParser
-from tracekit.checks.plans.requirements import (
-    Placement,
+from tracekit.checks.plans.plan_requirements import (
     PlanCondition,
     PlanMetric,
     PlanRequirement,
+    RequiredPlacement,
     Side,
 )
 from tracekit.checks.requirements import ENGINE_NAMES
@@ -34,18 +34,18 @@ class _PlanParser(ExpressionParser):
 
     # forbidden = engine [scope] | requirement
 
-    def parse_forbidden(self) -> PlanCondition | Placement:
+    def parse_forbidden(self) -> PlanCondition | RequiredPlacement:
         tokens = self._tokens
         start = tokens.position
         if engine := tokens.take_if(*ENGINE_NAMES):
             if tokens.ended or tokens.peek().lower() == "in":
-                return Placement("all", "", Engine(engine), self._parse_end(self._parse_scope()))
+                return RequiredPlacement("all", "", Engine(engine), self._parse_end(self._parse_scope()))
             tokens.position = start
         return self.parse_required()
 
     # requirement = ("op" | "kind") name "on" engine [scope] | metric [scope] comparison value [scope]
 
-    def parse_required(self) -> PlanCondition | Placement:
+    def parse_required(self) -> PlanCondition | RequiredPlacement:
         tokens = self._tokens
         if selection := tokens.take_if("op", "kind"):
             name = tokens.take_name(f"the name is missing after '{selection}'.")
@@ -53,7 +53,7 @@ class _PlanParser(ExpressionParser):
                 raise tokens.make_error("'on' and an engine are expected here, such as 'on ANE'.")
             engine = self._parse_engine()
             scope = self._parse_end(self._parse_scope())
-            return Placement("op" if selection == "op" else "kind", name, engine, scope)
+            return RequiredPlacement("op" if selection == "op" else "kind", name, engine, scope)
         start = tokens.next_position()
         metric = self._parse_metric()
         scope = self._parse_scope()

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 
 from tracekit.errors import InputError
 from tracekit.model.vocabulary import COMPUTE_UNITS
-from tracekit.probes.operators import OPERATORS
-from tracekit.probes.question import CONTROL, DTYPES, MAX_PROBES, MAX_SIZE, Probe
+from tracekit.probes.probe_question import CONTROL, DTYPES, MAX_PROBES, MAX_SIZE, Probe
+from tracekit.probes.probed_operators import OPERATORS
 from tracekit.text import clip, printable
 
 FILE_NAME = "probes.json"
@@ -65,7 +65,7 @@ def read_manifest(path: Path | str) -> ProbeManifest:
     """Read a manifest, or that of a folder. Raises ``InputError``."""
     path = Path(path)
     file = path / FILE_NAME if path.is_dir() else path
-    reader = _Reader(str(file))
+    reader = _ManifestReader(str(file))
     try:
         size = file.stat().st_size
         if size > _MAX_BYTES:
@@ -78,7 +78,7 @@ def read_manifest(path: Path | str) -> ProbeManifest:
     return reader.read(loaded)
 
 
-class _Reader:
+class _ManifestReader:
     """Checks each value of a manifest: it is a file, and may be anybody's."""
 
     def __init__(self, path: str) -> None:

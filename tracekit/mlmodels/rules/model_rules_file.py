@@ -1,4 +1,4 @@
-"""The files of rules in ``data``: TOML → ``Rule``, checked as a whole."""
+"""The files of rules in ``data``: TOML → ``ModelRule``, checked as a whole."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from typing import Any, NoReturn, get_args
 
 from tracekit.errors import InputError
 from tracekit.mlmodels.rules.predicates import PREDICATES
-from tracekit.mlmodels.rules.rule import Claim, Condition, Effect, Grade, Route, Rule, RuleExample, Subject
+from tracekit.mlmodels.rules.rule import (
+    Claim,
+    Effect,
+    Grade,
+    ModelRule,
+    Route,
+    RuleCondition,
+    RuleExample,
+    Subject,
+)
 
 FILES = ("data_types", "shapes", "operators", "convolution", "weights", "settings")
 """The files of ``data`` without their extension, in the order in which rules are listed."""
@@ -27,7 +36,7 @@ _VALUES: dict[str, tuple[str, ...]] = {
 
 
 @cache
-def load_rules() -> tuple[Rule, ...]:
+def load_rules() -> tuple[ModelRule, ...]:
     """Return the rules about models."""
     return tuple(rule for name in FILES for rule in read_rules_file(_DATA / f"{name}.toml"))
 
@@ -37,18 +46,19 @@ def _load_sources() -> Mapping[str, str]:
     return tomllib.loads((_DATA / "sources.toml").read_text("utf-8"))
 
 
-def read_rules_file(path: Path) -> list[Rule]:
+def read_rules_file(path: Path) -> list[ModelRule]:
     """Read a file of rules. Raises ``InputError`` with the rule and the mistake."""
     try:
         document = tomllib.loads(path.read_text("utf-8"))
     except ValueError as error:
         raise InputError(str(path), f"is not valid TOML: {error}.") from error
     return [
-        _Reader(path, str(entry.get("id", "without an id"))).read_rule(entry) for entry in document["rule"]
+        _RulesReader(path, str(entry.get("id", "without an id"))).read_rule(entry)
+        for entry in document["rule"]
     ]
 
 
-class _Reader:
+class _RulesReader:
     """Turns the tables of one rule into its data; keys and values that mean nothing are mistakes."""
 
     def __init__(self, path: Path, rule: str) -> None:
@@ -58,11 +68,11 @@ class _Reader:
     def fail(self, problem: str) -> NoReturn:
         raise InputError(str(self._path), f"rule {self._rule}: {problem}.")
 
-    def read_rule(self, entry: Mapping[str, Any]) -> Rule:
+    def read_rule(self, entry: Mapping[str, Any]) -> ModelRule:
         values = dict(entry)
         claims = tuple(self._read_claim(claim) for claim in values.pop("claim", ()))
         examples = tuple(self._build(RuleExample, example) for example in values.pop("example", ()))
-        rule: Rule = self._build(Rule, {**values, "claims": claims, "examples": examples})
+        rule: ModelRule = self._build(ModelRule, {**values, "claims": claims, "examples": examples})
         is_checked = any(claim.is_checked for claim in claims)
         if is_checked == bool(rule.unchecked):
             self.fail("needs either a claim that is checked or a reason in 'unchecked'")
@@ -86,7 +96,7 @@ class _Reader:
             self.fail("has a claim about everything: it needs kinds or conditions")
         return claim
 
-    def _read_condition(self, subject: Subject, entry: Mapping[str, Any]) -> Condition:
+    def _read_condition(self, subject: Subject, entry: Mapping[str, Any]) -> RuleCondition:
         parameters = {key: _freeze(value) for key, value in entry.items() if key != "test"}
         test = str(entry.get("test", ""))
         if test not in PREDICATES[subject]:
@@ -100,7 +110,7 @@ class _Reader:
         ]
         if missing:
             self.fail(f"has the condition {test!r} without {missing[0]!r}")
-        return Condition(subject, test, parameters)
+        return RuleCondition(subject, test, parameters)
 
     def _cite(self, key: str) -> str:
         citation = _load_sources().get(key)

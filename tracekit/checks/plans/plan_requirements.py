@@ -51,7 +51,7 @@ class PlanCondition:
 
 
 @dataclass(frozen=True)
-class Placement:
+class RequiredPlacement:
     """Operations on an engine: those of a name, of a kind, or all. Required, all; forbidden, any of them."""
 
     selection: Literal["op", "kind", "all"]
@@ -66,4 +66,4 @@ class PlanRequirement:
 
     text: str
     forbids: bool
-    rule: PlanCondition | Placement
+    rule: PlanCondition | RequiredPlacement

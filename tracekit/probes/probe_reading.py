@@ -21,8 +21,8 @@ from tracekit.analysis.windows.table_windows import select_signpost_intervals
 from tracekit.errors import NotMeasurableError
 from tracekit.model.trace import Trace, TraceInfo
 from tracekit.model.vocabulary import COMPUTE_UNITS, Basis, Engine
-from tracekit.probes.manifest import ProbeManifest
-from tracekit.probes.question import Probe, compute_area_ratio
+from tracekit.probes.probe_manifest import ProbeManifest
+from tracekit.probes.probe_question import Probe, compute_area_ratio
 from tracekit.probes.runner import CATEGORY, SIGNPOST, SUBSYSTEM
 from tracekit.text import list_first, printable
 

@@ -17,7 +17,7 @@ from tracekit.mlmodels.plans import (
     coreai_plan,
     coreai_stderr,
     espresso_log,
-    manifest,
+    placement_manifest,
     plan_json,
     segmentation_dump,
     tool_json,
@@ -55,7 +55,12 @@ KINDS: tuple[PlanKind, ...] = (
     PlanKind(
         tool_json.COSTPLAN, "a plan of ane-costplan", tool_json.recognises_costplan, tool_json.read_costplan
     ),
-    PlanKind(manifest.FORM, "the manifest of a specialized model", manifest.recognises, manifest.read),
+    PlanKind(
+        placement_manifest.FORM,
+        "the manifest of a specialized model",
+        placement_manifest.recognises,
+        placement_manifest.read,
+    ),
     PlanKind(
         segmentation_dump.TABLE,
         "a table of Core ML's segmentation",

@@ -8,7 +8,7 @@ from itertools import product
 from math import prod
 
 from tracekit.errors import UsageError
-from tracekit.probes.operators import OPERATORS, Operator
+from tracekit.probes.probed_operators import OPERATORS, Operator
 from tracekit.text import clip, printable
 
 DTYPES = ("fp16", "fp32")

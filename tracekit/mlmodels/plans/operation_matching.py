@@ -24,7 +24,7 @@ from tracekit.mlmodels.plans.plan import PlannedOperation
 
 Evidence: TypeAlias = Literal["graph", "order", "names"]
 """What operations are matched by: values between them, without these their order, without kinds names."""
-_Graphs: TypeAlias = "tuple[_Graph, _Graph]"
+_Graphs: TypeAlias = "tuple[_PlanGraph, _PlanGraph]"
 
 _MAX_ROUNDS = 12
 _MOST_MORE_EDGES = 8
@@ -47,7 +47,7 @@ def match_operations(base: Sequence[PlannedOperation], new: Sequence[PlannedOper
     graphs = _build_graphs(base, new, choose_evidence(base, new))
     matched: dict[int, int] = {}
     for _ in range(_MAX_ROUNDS):
-        candidates = _Candidates(*graphs)
+        candidates = _Counterparts(*graphs)
         candidates.add_all(_describe_by_cones(graphs, matched))
         pairs = candidates.select()
         if not pairs:
@@ -76,7 +76,7 @@ def choose_evidence(base: Sequence[PlannedOperation], new: Sequence[PlannedOpera
 # The graph --------------------------------------------------------------------------------------------------
 
 
-class _Graph:
+class _PlanGraph:
     """Operations by position: labels, names, the producers of their inputs, and consumers with the input.
 
     ``unmatched`` are those that can still be matched.
@@ -119,7 +119,7 @@ class _Graph:
         return bool(skipped)
 
 
-def _bypass_kinds_of_one_side(base: _Graph, new: _Graph) -> bool:
+def _bypass_kinds_of_one_side(base: _PlanGraph, new: _PlanGraph) -> bool:
     """Take out operations that match none, because the other side has none of their kind left."""
     labels = [{graph.labels[position] for position in graph.unmatched} for graph in (base, new)]
     changes = [base.bypass(labels[0] - labels[1]), new.bypass(labels[1] - labels[0])]
@@ -137,7 +137,7 @@ def _build_graphs(
         is_chain = evidence == "order"
         edges = [[[row - 1] if row and is_chain else [] for row in range(len(side))] for side in sides]
     graphs = [
-        _Graph(
+        _PlanGraph(
             [_label(operation, evidence) for operation in side],
             [operation.name for operation in side],
             producers,
@@ -224,7 +224,7 @@ def _without_weak(
         yield [number if edge or has_one else None for number, edge in zip(numbers, side, strict=True)]
 
 
-def _describe_above(graph: _Graph, marks: dict[int, int], numbers: _Numbers) -> list[int]:
+def _describe_above(graph: _PlanGraph, marks: dict[int, int], numbers: _Numbers) -> list[int]:
     described: list[int] = []
     for position, (label, producers) in enumerate(zip(graph.labels, graph.producers, strict=True)):
         description: Hashable = (
@@ -236,7 +236,7 @@ def _describe_above(graph: _Graph, marks: dict[int, int], numbers: _Numbers) -> 
     return described
 
 
-def _describe_below(graph: _Graph, marks: dict[int, int], numbers: _Numbers) -> list[int]:
+def _describe_below(graph: _PlanGraph, marks: dict[int, int], numbers: _Numbers) -> list[int]:
     described = [0] * len(graph.labels)
     for position in range(len(described) - 1, -1, -1):
         description: Hashable = (
@@ -248,7 +248,7 @@ def _describe_below(graph: _Graph, marks: dict[int, int], numbers: _Numbers) -> 
     return described
 
 
-def _describe_near(graph: _Graph, marks: dict[int, int], numbers: _Numbers) -> list[int]:
+def _describe_near(graph: _PlanGraph, marks: dict[int, int], numbers: _Numbers) -> list[int]:
     """Describe operations by their neighbours within a few steps, as Weisfeiler and Lehman do."""
     described: list[int] = []
     for position, label in enumerate(graph.labels):
@@ -264,7 +264,7 @@ def _describe_near(graph: _Graph, marks: dict[int, int], numbers: _Numbers) -> l
     return described
 
 
-def _list_uses(graph: _Graph, position: int, described: Sequence[int]) -> tuple[tuple[int, int], ...]:
+def _list_uses(graph: _PlanGraph, position: int, described: Sequence[int]) -> tuple[tuple[int, int], ...]:
     """Return the descriptions of the consumers, each with the number of its input, in any fixed order."""
     uses = [(number, described[consumer]) for number, consumer in graph.consumers[position]]
     return tuple(sorted(uses) if len(uses) > 1 else uses)
@@ -273,10 +273,10 @@ def _list_uses(graph: _Graph, position: int, described: Sequence[int]) -> tuple[
 # Candidates -------------------------------------------------------------------------------------------------
 
 
-class _Candidates:
+class _Counterparts:
     """Pairs that descriptions suggest among the operations that are not matched yet."""
 
-    def __init__(self, base: _Graph, new: _Graph) -> None:
+    def __init__(self, base: _PlanGraph, new: _PlanGraph) -> None:
         self._base, self._new = base, new
         self._by_base: dict[int, set[int]] = {}
         self._by_new: dict[int, set[int]] = {}

@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 
 from tracekit.mlmodels.plans.devices import find_engine
 from tracekit.mlmodels.plans.plan import Plan, PlannedFunction, PlannedOperation
-from tracekit.mlmodels.plans.segments import list_segments
+from tracekit.mlmodels.plans.plan_segments import list_segments
 from tracekit.model.vocabulary import Engine
 
 

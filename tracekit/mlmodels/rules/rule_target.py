@@ -63,7 +63,7 @@ _SYSTEM_NAMES = {name.lower(): name for name in ("macOS", "iOS", "iPadOS", "tvOS
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RuleTarget:
     """The chip, system and setting of rules; an empty text narrows nothing. ``chip`` is a family: ``A17``."""
 
     chip: str = ""
@@ -99,12 +99,12 @@ class Target:
         return self.units not in ("cpuAndGPU", "cpuOnly")
 
 
-def make_target(chip: str = "", system: str = "", units: str = "") -> Target:
+def make_target(chip: str = "", system: str = "", units: str = "") -> RuleTarget:
     """Return the target that texts name: ``M4`` or ``h16g``, ``macOS27``, ``all``. Raises ``UsageError``."""
     if units and units not in UNITS:
         raise UsageError(f"{units!r} names no compute units. They are {', '.join(UNITS)}.")
     name, version = _parse_system(system) if system else ("", ())
-    return Target(_find_family(chip) if chip else "", name, version, units)
+    return RuleTarget(_find_family(chip) if chip else "", name, version, units)
 
 
 def _find_family(name: str) -> str:

@@ -7,9 +7,14 @@ from dataclasses import replace
 
 from tracekit.checks.judging import WORST_FIRST, invert_outcome, judge_range
 from tracekit.checks.plans.explaining import list_explaining
-from tracekit.checks.plans.parser import parse_plan_requirement
-from tracekit.checks.plans.requirements import Placement, PlanCondition, PlanMetric, PlanRequirement
-from tracekit.checks.plans.values import count_failures, count_placed, count_regions, evaluate_metric
+from tracekit.checks.plans.plan_parser import parse_plan_requirement
+from tracekit.checks.plans.plan_requirements import (
+    PlanCondition,
+    PlanMetric,
+    PlanRequirement,
+    RequiredPlacement,
+)
+from tracekit.checks.plans.plan_values import count_failures, count_placed, count_regions, evaluate_metric
 from tracekit.checks.results import CheckResult, MetricValue, PlanPart
 from tracekit.comparison.observations import is_named
 from tracekit.mlmodels.plans import Plan, PlannedFunction
@@ -64,7 +69,7 @@ def _iter_results(plan: Plan, requirement: PlanRequirement) -> Iterator[CheckRes
             yield _make_unmeasurable(requirement, _explain_absence(plan, rule))
 
 
-def _read_metric(rule: PlanCondition | Placement) -> PlanMetric | None:
+def _read_metric(rule: PlanCondition | RequiredPlacement) -> PlanMetric | None:
     """Return the number that decides a plan of regions: none for operations by name or kind."""
     if isinstance(rule, PlanCondition):
         return rule.metric
@@ -93,7 +98,7 @@ def _check_function(function: PlannedFunction, requirement: PlanRequirement) -> 
 
 def _judge_condition(requirement: PlanRequirement, actual: MetricValue) -> CheckResult:
     rule = requirement.rule
-    if isinstance(rule, Placement):  # any region of a forbidden engine
+    if isinstance(rule, RequiredPlacement):  # any region of a forbidden engine
         return CheckResult(requirement, judge_range(actual, "==", 0), actual)
     outcome = judge_range(actual, rule.operator, rule.value)
     return CheckResult(requirement, invert_outcome(outcome) if requirement.forbids else outcome, actual)
@@ -113,13 +118,13 @@ def _make_unmeasurable(requirement: PlanRequirement, reason: str) -> CheckResult
     return CheckResult(requirement, "not measurable", MetricValue(kind, missing=reason))
 
 
-def _explain_absence(plan: Plan, rule: PlanCondition | Placement) -> str:
+def _explain_absence(plan: Plan, rule: PlanCondition | RequiredPlacement) -> str:
     if not plan.functions:
         return "the plan lists no functions"
     if rule.scope and not any(is_named(function.name, rule.scope) for function in plan.functions):
         names = list_first([function.name for function in plan.functions], _MOST_NAMES)
         return f"the plan has no function '{rule.scope}'; it has {names}"
-    if isinstance(rule, Placement):
+    if isinstance(rule, RequiredPlacement):
         where = f" in '{rule.scope}'" if rule.scope else ""
         kind = "operation" if rule.selection == "op" else "operation of kind"
         return f"the plan has no {kind} '{rule.pattern}'{where}"

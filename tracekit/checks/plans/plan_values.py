@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import compress, groupby, pairwise
 from operator import not_
 
-from tracekit.checks.plans.requirements import Placement, PlanMetric
+from tracekit.checks.plans.plan_requirements import PlanMetric, RequiredPlacement
 from tracekit.checks.results import MetricValue, PlanPart
 from tracekit.comparison.observations import is_named
 from tracekit.mlmodels.plans import Plan, PlannedFunction, PlannedOperation, coreai_stderr
@@ -38,7 +38,7 @@ def evaluate_metric(function: PlannedFunction, metric: PlanMetric) -> MetricValu
     return MetricValue(metric.kind, bounds.low, bounds.high, BASIS, plan=part)
 
 
-def count_placed(function: PlannedFunction, rule: Placement) -> MetricValue | None:
+def count_placed(function: PlannedFunction, rule: RequiredPlacement) -> MetricValue | None:
     """Return how many of the operations that a rule is about are on its engine; None without any.
 
     An operation that the plan does not list, or whose kind it does not state, may be meant and anywhere.
@@ -55,7 +55,7 @@ def count_placed(function: PlannedFunction, rule: Placement) -> MetricValue | No
     return MetricValue("count", placed, most, BASIS, plan=part)
 
 
-def list_meant(function: PlannedFunction, rule: Placement) -> list[PlannedOperation]:
+def list_meant(function: PlannedFunction, rule: RequiredPlacement) -> list[PlannedOperation]:
     """Return the operations that a rule is about."""
     return [operation for operation in function.computing() if _is_meant(operation, rule)]
 
@@ -94,7 +94,7 @@ def count_failures(plan: Plan) -> MetricValue:
     return MetricValue("count", failures, failures, "stated", plan=PlanPart(""))
 
 
-def _is_meant(operation: PlannedOperation, rule: Placement) -> bool:
+def _is_meant(operation: PlannedOperation, rule: RequiredPlacement) -> bool:
     """Return whether a rule is about an operation; a kind is named with its operator set or without."""
     if rule.selection == "all":
         return True
