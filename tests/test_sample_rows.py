@@ -1,4 +1,4 @@
-"""Of each slow call of the sample recordings, the row names the part that the recording's truth says grew."""
+"""Of each slow call of the sample recordings, the row names the part that grew by the recording's truth."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class TokenGate:
         self._header = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one request."""
         headers = dict(scope.get("headers", ()))
         if scope["type"] != "http" or hmac.compare_digest(headers.get(b"authorization", b""), self._header):
             await self._app(scope, receive, send)

@@ -29,7 +29,7 @@ class Replies:
         self._may_record = may_record
 
     def open(self, path: str) -> str:
-        """Return the id of a recording, its results, and the questions that it answers."""
+        """Return the id of a recording, its results, and the questions with a reply."""
         from tracekit.report.brief import to_brief
         from tracekit.report.recipes.recipe import Query
         from tracekit.report.recipes.registry import RECIPES, list_shortfalls
@@ -186,7 +186,7 @@ def _explain_no_rows(opened: OpenedRecording, schema: str) -> str:
 
 
 def cut_text(text: str, most_bytes: int = MOST_BYTES) -> str:
-    """Return text of at most ``most_bytes``, cut at the end of a line, which says so."""
+    """Return text of at most ``most_bytes``, cut at the end of a line, with a note of the cut."""
     encoded = text.encode()
     if len(encoded) <= most_bytes:
         return text

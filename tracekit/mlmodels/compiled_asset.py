@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.mlmodels.bundle_manifest import MANIFEST, BundleManifest, read_manifest
+from tracekit.mlmodels.protobuf_wire import DamagedModelError
 from tracekit.mlmodels.regions import Region, list_regions
-from tracekit.mlmodels.wire import DamagedModelError
 
 PROGRAM_MAGIC = b"odix"
 DELEGATES_SUFFIX = "-delegates"

@@ -24,7 +24,7 @@ from tracekit.mlmodels.program import (
     Value,
     ValueType,
 )
-from tracekit.mlmodels.wire import DamagedModelError, Message
+from tracekit.mlmodels.protobuf_wire import DamagedModelError, Message
 
 _MAX_STAGES_WITHIN = 8
 """Pipelines within pipelines; Apple's tools make none at all."""

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tracekit.mlmodels.program import Constant, Function, Operation, Value, ValueType
+from tracekit.mlmodels.protobuf_wire import DamagedModelError
 from tracekit.mlmodels.unreadable import refuse_encrypted, refuse_packed
-from tracekit.mlmodels.wire import DamagedModelError
 
 _MAX_BYTES = 256 << 20
 

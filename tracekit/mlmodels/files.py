@@ -19,8 +19,8 @@ from tracekit.mlmodels.espresso import read_network
 from tracekit.mlmodels.mil_text import read_program
 from tracekit.mlmodels.mlir_bytecode import MAGIC
 from tracekit.mlmodels.program import Feature, MLModel, ValueType
+from tracekit.mlmodels.protobuf_wire import DamagedModelError
 from tracekit.mlmodels.unreadable import SAMPLE_BYTES, refuse_encrypted, refuse_packed
-from tracekit.mlmodels.wire import DamagedModelError
 
 KINDS = ".mlmodel, .mlpackage, .mlmodelc, .aimodel, .aimodelx, .aimodelc"
 """The kinds of models that are read, for messages and help."""

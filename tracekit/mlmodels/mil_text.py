@@ -20,7 +20,7 @@ from tracekit.mlmodels.program import (
     Value,
     ValueType,
 )
-from tracekit.mlmodels.wire import DamagedModelError
+from tracekit.mlmodels.protobuf_wire import DamagedModelError
 
 _TOKEN = re.compile(
     r"""\s*(?:

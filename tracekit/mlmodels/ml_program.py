@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tracekit.mlmodels.coreml_names import DTYPES
 from tracekit.mlmodels.program import BLOB, CONSTANT_VALUES, Constant, Function, Operation, Value, ValueType
-from tracekit.mlmodels.wire import DamagedModelError, Message
+from tracekit.mlmodels.protobuf_wire import DamagedModelError, Message
 
 _MAX_DEPTH = 64
 """Blocks within blocks, and types within types."""

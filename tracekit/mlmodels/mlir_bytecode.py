@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from tracekit.mlmodels.program import MAX_OPERATIONS
-from tracekit.mlmodels.wire import DamagedModelError
+from tracekit.mlmodels.protobuf_wire import DamagedModelError
 
 MAGIC = b"ML\xefR"
 _VERSIONS = range(2, 7)

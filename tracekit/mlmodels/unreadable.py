@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tracekit.mlmodels.wire import DamagedModelError
+from tracekit.mlmodels.protobuf_wire import DamagedModelError
 
 _PACKED = {
     b"pbze": "pbze",

@@ -66,7 +66,7 @@ def compute_area_ratio(probe: Probe) -> float:
 
 
 def list_probes(questions: Sequence[str]) -> tuple[Probe, ...]:
-    """Return the probes that answer some questions, each once, with a control per shape, the controls first.
+    """Return the probes of some questions, each once, with a control per shape, the controls first.
 
     A question is ``operator`` or ``operator:key=value+value,key=value``; all combinations are asked.
     Raises ``UsageError``.
@@ -123,7 +123,7 @@ def _parse_parameters(operator: Operator, values: Mapping[str, Sequence[str]]) -
 
 
 def _check(operator: Operator, parameters: Mapping[str, int], shape: Sequence[int]) -> None:
-    """Refuse what no device could answer in reasonable time, or what fits into no input."""
+    """Refuse what no device could compute in reasonable time, or what fits into no input."""
     kernel = parameters.get("kernel", 1)
     if operator.name == "conv" and kernel in _SLOW_KERNELS:
         raise UsageError(

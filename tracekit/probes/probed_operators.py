@@ -1,4 +1,4 @@
-"""The operations that a probe can ask about: their parameters, and how a rule states them.
+"""The operations that a probe can be about: their parameters, and how a rule states them.
 
 Kinds and parameters are those of ML Programs, as coremltools documents them
 (https://apple.github.io/coremltools/source/coremltools.converters.mil.mil.ops.defs.html).

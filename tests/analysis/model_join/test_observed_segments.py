@@ -1,4 +1,4 @@
-"""Anticipated segments against literal calls: what is told apart, what it costs, and what stays unknown."""
+"""Anticipated segments against literal calls: what is distinct, what it costs, and what stays unknown."""
 
 from __future__ import annotations
 

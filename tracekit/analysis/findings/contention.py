@@ -27,7 +27,6 @@ from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import GPU_INTERVALS
 from tracekit.model.vocabulary import Basis, Engine, Phase
-from tracekit.statistics.share_intervals import estimate_share_of_rows
 
 
 class SharingNumbers(TypedDict):
@@ -158,6 +157,8 @@ def _make_finding(
     sharing: _Sharing,
     users: Sequence[_User],
 ) -> Finding[SharingNumbers]:
+    from tracekit.statistics.share_intervals import estimate_share_of_rows
+
     rows = sharing.rows
     starts, ends = calls.starts[rows], calls.ends[rows]
     amounts = [(int(user.spans.within(starts, ends).sum()), user) for user in users]

@@ -32,7 +32,6 @@ from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import THERMAL_STATE
 from tracekit.model.vocabulary import Basis
-from tracekit.statistics.share_intervals import estimate_share_of_rows
 
 
 class OutlierNumbers(TypedDict):
@@ -161,6 +160,8 @@ def _make_series(calls: Calls, model: ModelCalls, rows: IntArray) -> _Series:
 
 
 def _find_long_calls(calls: Calls, series: _Series) -> Iterator[Finding[OutlierNumbers]]:
+    from tracekit.statistics.share_intervals import estimate_share_of_rows
+
     usual = series.lengths / np.exp(series.residuals - np.median(series.residuals))
     excess = series.lengths - usual
     is_long = mark_outliers(series.residuals) & (excess >= _SMALLEST_EXCESS_NS)

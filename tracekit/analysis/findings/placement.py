@@ -18,7 +18,6 @@ from tracekit.analysis.findings.lengths import compute_typical_length, measure_e
 from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import Basis, Engine
-from tracekit.statistics.share_intervals import estimate_share_of_rows
 
 
 class _Elsewhere(TypedDict):
@@ -136,6 +135,8 @@ def _locate_model(calls: Calls, model: ModelCalls) -> _Placement | None:
 
 
 def _make_finding(calls: Calls, placement: _Placement) -> Finding[PlacementNumbers]:
+    from tracekit.statistics.share_intervals import estimate_share_of_rows
+
     model, rows, is_served = placement.calls, placement.rows, placement.is_served
     away = rows[~is_served]
     kind = _choose_kind(calls, placement)

@@ -18,7 +18,6 @@ from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import ENGINE_CODE, SERVING, Basis, Engine
-from tracekit.statistics.share_intervals import estimate_share_of_rows
 
 
 class GapNumbers(TypedDict):
@@ -116,6 +115,8 @@ def find_main_thread_blocked(calls: Calls) -> Iterator[Finding[BlockedNumbers]]:
     is_long &= np.isin(calls.thread_ids, threads)
     if not is_long.any():
         return
+    from tracekit.statistics.share_intervals import estimate_share_of_rows
+
     is_blocked = is_long & _mark_staying(calls, is_long)
     for model in calls.iter_models(is_blocked):
         rows = model.rows[is_blocked[model.rows]]

@@ -18,7 +18,7 @@ from tracekit.mlmodels.mlir_bytecode import MAGIC
 from tracekit.mlmodels.plans.placement_manifest import PlacementManifest, read_manifest
 from tracekit.mlmodels.plans.places import find_core_ai_place
 from tracekit.mlmodels.plans.plan import Plan, PlannedFunction, PlannedRegion
-from tracekit.mlmodels.wire import DamagedModelError
+from tracekit.mlmodels.protobuf_wire import DamagedModelError
 from tracekit.model.vocabulary import Engine
 
 FORM = "Core AI specialized model"

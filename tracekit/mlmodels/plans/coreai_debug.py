@@ -16,7 +16,7 @@ from tracekit.mlmodels.plans.devices import find_engine
 from tracekit.mlmodels.plans.plan import Plan, PlanMessage, PlannedFunction, PlannedOperation
 from tracekit.mlmodels.plans.plan_file import PlanFile
 from tracekit.mlmodels.plans.values import iter_objects, read_object, read_text
-from tracekit.mlmodels.wire import DamagedModelError
+from tracekit.mlmodels.protobuf_wire import DamagedModelError
 from tracekit.text import plural
 
 FORM = "Core AI debug records"

@@ -18,7 +18,7 @@ from typing import TypeVar
 from tracekit.mlmodels.plans.places import find_core_ai_place
 from tracekit.mlmodels.plans.plan import Plan, PlanMessage, PlannedFunction, PlannedOperation
 from tracekit.mlmodels.plans.plan_file import PlanFile
-from tracekit.mlmodels.wire import DamagedModelError
+from tracekit.mlmodels.protobuf_wire import DamagedModelError
 
 FORM = "specialization output"
 

@@ -23,7 +23,7 @@ from tracekit.mlmodels.plans.plan import (
 )
 from tracekit.mlmodels.plans.plan_costs import read_cost
 from tracekit.mlmodels.plans.plan_file import PlanFile
-from tracekit.mlmodels.wire import DamagedModelError
+from tracekit.mlmodels.protobuf_wire import DamagedModelError
 from tracekit.text import plural
 
 FORM = "Espresso log"

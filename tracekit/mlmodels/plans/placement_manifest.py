@@ -20,7 +20,7 @@ from tracekit.mlmodels.bundle_manifest import load_manifest
 from tracekit.mlmodels.plans.plan import Plan, PlannedFunction
 from tracekit.mlmodels.plans.plan_file import PlanFile
 from tracekit.mlmodels.plans.values import read_object, read_text
-from tracekit.mlmodels.wire import DamagedModelError
+from tracekit.mlmodels.protobuf_wire import DamagedModelError
 
 FORM = "manifest.plist"
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tracekit.mlmodels.wire import DamagedModelError
+from tracekit.mlmodels.protobuf_wire import DamagedModelError
 
 HEAD_BYTES = 1 << 20
 """The beginning of a file by which its kind is recognised."""

@@ -24,7 +24,7 @@ from tracekit.mlmodels.plans import (
 )
 from tracekit.mlmodels.plans.plan import Plan
 from tracekit.mlmodels.plans.plan_file import PlanFile
-from tracekit.mlmodels.wire import DamagedModelError
+from tracekit.mlmodels.protobuf_wire import DamagedModelError
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from tracekit.mlmodels.plans.plan import (
 from tracekit.mlmodels.plans.plan_costs import add_cost_shares, read_cost
 from tracekit.mlmodels.plans.plan_file import PlanFile
 from tracekit.mlmodels.program import is_constant_kind
-from tracekit.mlmodels.wire import DamagedModelError
+from tracekit.mlmodels.protobuf_wire import DamagedModelError
 
 _TOO_MANY = f"holds more than {MAX_PLANNED_OPERATIONS:,} operations"
 LOG, TABLE, LINES = "segmentation log", "segmentation table", "compute plan lines"

@@ -11,7 +11,7 @@ from tracekit.mlmodels.plans.plan_costs import read_cost
 from tracekit.mlmodels.plans.plan_file import PlanFile
 from tracekit.mlmodels.plans.values import iter_objects, read_object, read_text, read_texts
 from tracekit.mlmodels.program import is_constant_kind
-from tracekit.mlmodels.wire import DamagedModelError
+from tracekit.mlmodels.protobuf_wire import DamagedModelError
 
 COREMLTOOLS, PROFILER, CLI, COSTPLAN = (
     "coremltools JSON",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tracekit.mlmodels.plans.plan import MAX_PLANNED_OPERATIONS
-from tracekit.mlmodels.wire import DamagedModelError
+from tracekit.mlmodels.protobuf_wire import DamagedModelError
 
 
 def read_object(value: object) -> dict[str, Any]:

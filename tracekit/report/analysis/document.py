@@ -94,7 +94,7 @@ def _build_findings(analysis: Analysis, extent: Extent, _notes: Footnotes) -> Se
 
 
 def _build_questions(analysis: Analysis, _extent: Extent, _notes: Footnotes) -> Section:
-    """Return the questions that the recording answers, and the reasons why it does not answer the others."""
+    """Return the questions with a reply of the recording, and the reasons why others have none."""
     from tracekit.report.recipes.document import build_tables
 
     return Section("questions", "Questions", build_tables(analysis), is_folded=True)

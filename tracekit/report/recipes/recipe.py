@@ -59,7 +59,7 @@ Parameter: TypeAlias = Literal["call", "base"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """A question that some recordings answer.
+    """A question to a recording.
 
     Of its ``needs``, the first shortfall counts. ``parameter`` is what the question may
     take; one that takes a ``base`` needs it. ``place`` is the section of a page that shows the answer, ""
