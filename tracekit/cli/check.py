@@ -12,6 +12,7 @@ import click
 from tracekit.cli.analysing import add_analysis_options, analyse
 from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.check_config import NAME, Config, find_nearest_config, read_config
+from tracekit.cli.ci_outputs import add_report_option, append_step_summary, check_outputs
 from tracekit.cli.intervals import (
     check_noise_options,
     confidence_option,
@@ -20,7 +21,7 @@ from tracekit.cli.intervals import (
     run_noise_option,
 )
 from tracekit.cli.noise import collect_noise_runs
-from tracekit.cli.output import HELP, add_output_options, check_output, guess_format, write_output
+from tracekit.cli.output import HELP, add_output_options, guess_format, write_output
 from tracekit.errors import UsageError
 from tracekit.text import plural
 
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from tracekit.checks.requirements import Requirement
     from tracekit.checks.results import OpenCounts
 
-_FORMATS = {".json": "json", ".txt": "text", ".xml": "junit"}
+_FORMATS = {".json": "json", ".md": "markdown", ".txt": "text", ".xml": "junit"}
+_LINES = ("text", "markdown")
+"""The formats that are lines for people, which a CI prints; the others are documents."""
 
 
 @click.command("check", context_settings=HELP, short_help="Check a recording against requirements, for CI.")
@@ -56,10 +59,11 @@ _FORMATS = {".json": "json", ".txt": "text", ".xml": "junit"}
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["text", "json", "junit", "github"]),
-    help="Default: by extension, or text.",
+    type=click.Choice(["text", "markdown", "json", "junit", "github"]),
+    help="Default: by extension, or text. github: annotations, and Markdown for the summary of the step.",
 )
 @click.option("--junit", metavar="FILE", help="Write JUnit XML to FILE as well.")
+@add_report_option
 @click.option("--also", multiple=True, metavar="INPUT", help="A further run of the same program. Repeatable.")
 @run_noise_option
 @noise_from_option
@@ -75,6 +79,7 @@ def check_command(
     no_config: bool,
     format_: str | None,
     junit: str | None,
+    report: str | None,
     also: tuple[str, ...],
     run_noise: tuple[tuple[str, float], ...],
     noise_from: tuple[str, ...],
@@ -97,17 +102,14 @@ def check_command(
       tracekit check MyApp.trace --require 'warm p99 in MyModel <= 12ms' --format github
       tracekit check run1.trace --also run2.trace --also run3.trace --require 'p90 <= 8ms' --open pass
       tracekit check MyApp.trace --require 'p90 <= 8ms' --run-noise p90=4%
-      tracekit check MyApp.trace --config ci/tracekit.toml
+      tracekit check MyApp.trace --config ci/tracekit.toml --report report.html
     """
     check_noise_options(run_noise, noise_from)
     if confidence == 0 and (run_noise or noise_from):
         raise UsageError(
             "--confidence 0 judges the recorded numbers alone: leave out --run-noise and --noise-from."
         )
-    check_output(output, force)
-    if junit is not None:
-        check_output(junit, force)
-        _check_outputs_differ(output, junit)
+    check_outputs(force, output, junit=junit, report=report)
     output_format = guess_format(format_, output, _FORMATS)
     requirements = list(_iter_requirements(require, forbid, _choose_config(config, no_config)))
     if not requirements:
@@ -121,6 +123,7 @@ def check_command(
     from tracekit.report.checks.github import to_github
     from tracekit.report.checks.json import to_json
     from tracekit.report.checks.junit import to_junit
+    from tracekit.report.checks.markdown import to_markdown
     from tracekit.report.checks.text import to_text
 
     if (*inputs, *also, *noise_from).count("-") > 1:
@@ -135,27 +138,23 @@ def check_command(
     issues = [issue for run_analysis in analyses for issue in wording.issues(run_analysis.diagnostics)]
     write: dict[str, Callable[..., str]] = {
         "text": to_text,
+        "markdown": to_markdown,
         "json": partial(to_json, open_counts=open_counts),
         "junit": to_junit,
         "github": partial(to_github, recordings=analyses),
     }
     if junit is not None:
         write_output(to_junit(results, name, issues), junit, force, is_document=True)
-    write_output(
-        write[output_format](results, name, issues), output, force, is_document=output_format != "text"
-    )
+    if report is not None:
+        from tracekit.report.html.page import to_html
+
+        write_output(to_html(analysis), report, force, is_document=True)
+    if output_format == "github":
+        append_step_summary(to_markdown(results, name, issues))
+    content = write[output_format](results, name, issues)
+    write_output(content, output, force, is_document=output_format not in _LINES)
     if code := choose_exit_code((result.outcome for result in results), open_counts):
         click.get_current_context().exit(code)
-
-
-def _check_outputs_differ(output: str, junit: str) -> None:
-    """Raise ``UsageError`` where both results would go to the same file or stream."""
-    if output == junit == "-":
-        raise UsageError(
-            "Standard output can hold only one result: give --junit or -o a file, or use --format junit."
-        )
-    if "-" not in (output, junit) and Path(output).resolve() == Path(junit).resolve():
-        raise UsageError(f"{output} cannot hold both results: name two files for -o and --junit.")
 
 
 def _choose_config(config: str | None, no_config: bool) -> Config:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +12,7 @@ import click
 
 from tracekit.cli.analysing import add_side_options, analyse
 from tracekit.cli.analysis_options import AnalysisOptions
+from tracekit.cli.ci_outputs import add_report_option, append_step_summary, check_outputs
 from tracekit.cli.durations import parse_deadlines
 from tracekit.cli.intervals import (
     PERCENT,
@@ -20,14 +23,18 @@ from tracekit.cli.intervals import (
     session_noise_option,
 )
 from tracekit.cli.noise import collect_noise_runs
-from tracekit.cli.output import HELP, add_output_options, check_output, guess_format, write_output
+from tracekit.cli.output import HELP, add_output_options, guess_format, write_output
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
 
 if TYPE_CHECKING:
-    from tracekit.checks.results import OpenCounts
+    from tracekit.analysis.result import Analysis
+    from tracekit.checks.results import ChangeResult, OpenCounts
+    from tracekit.comparison.result import Comparison
 
 _FORMATS = {".html": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
+_DOCUMENTS = ("json", "html", "github")
+"""The formats for programs; the others are lines, none of which may be a command to a CI."""
 
 
 @click.command(
@@ -81,9 +88,10 @@ _FORMATS = {".html": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["text", "markdown", "json", "html"]),
-    help="Default: by extension, or text.",
+    type=click.Choice(["text", "markdown", "json", "html", "github"]),
+    help="Default: by extension, or text. github: annotations, and Markdown for the summary of the step.",
 )
+@add_report_option
 @add_output_options
 def compare_command(
     base: str,
@@ -102,6 +110,7 @@ def compare_command(
     with_companions: bool,
     options: AnalysisOptions,
     format_: str | None,
+    report: str | None,
     output: str,
     force: bool,
 ) -> None:
@@ -121,7 +130,7 @@ def compare_command(
       tracekit compare both.trace both.trace --base-run 1 --new-run 2
       tracekit compare base.trace new.trace --run-noise p90=4% --fail-on 'p90 > +10%' --open pass
       tracekit compare base.trace new.trace -o comparison.md
-      tracekit compare base.trace new.trace -o comparison.html
+      tracekit compare base.trace new.trace --fail-on 'p90 > +10%' --format github --report comparison.html
 
     Exit codes: 1 if a difference is shown to be too large, 5 if these recordings leave a --fail-on open or
     cannot measure it.
@@ -131,7 +140,7 @@ def compare_command(
     if open_counts and not fail_on:
         raise UsageError("--open needs --fail-on: it decides what counts as failed.")
     check_noise_options(run_noise, noise_from)
-    check_output(output, force)
+    check_outputs(force, output, report=report)
     output_format = guess_format(format_, output, _FORMATS)
     base_inputs = (base, *more_base)
     if [*base_inputs, *new, *noise_from].count("-") > 1:
@@ -142,7 +151,7 @@ def compare_command(
     from tracekit.checks.results import choose_exit_code
     from tracekit.comparison import compare
     from tracekit.comparison.cautions import REPEATED
-    from tracekit.report.comparison import json, markdown, text
+    from tracekit.report.comparison import github, json, markdown, text
     from tracekit.report.comparison.cautions import caution_text
 
     changes = [parse_change(text) for text in fail_on]
@@ -162,18 +171,20 @@ def compare_command(
         deadlines_ns=(*deadlines, *required),
     )
     results = check_changes(comparison, changes, strict)
-    if output_format == "html":
-        from tracekit.report.html.compare_page import to_html
-
-        result = to_html(comparison, base_runs[0], new_runs[0], results)
-    else:
-        write = {
-            "text": text.to_text,
-            "markdown": markdown.to_markdown,
-            "json": json.to_json,
-        }[output_format]
-        result = write(comparison, results)
-    write_output(result, output, force, is_document=output_format in ("json", "html"))
+    write: dict[str, Callable[..., str]] = {
+        "text": text.to_text,
+        "markdown": markdown.to_markdown,
+        "json": json.to_json,
+        "github": github.to_github,
+        "html": partial(_write_page, base_runs[0], new_runs[0]),
+    }
+    if report is not None:
+        write_output(write["html"](comparison, results), report, force, is_document=True)
+    if output_format == "github":
+        append_step_summary(markdown.to_markdown(comparison, results))
+    write_output(
+        write[output_format](comparison, results), output, force, is_document=output_format in _DOCUMENTS
+    )
     if results and output != "-":
         for caution in comparison.cautions:
             if caution.code == REPEATED:
@@ -182,6 +193,14 @@ def compare_command(
         if output != "-" and check.outcome != "passed":
             write_message(f"{check.outcome}: {check.change.text}")
     _exit_with(choose_exit_code((check.outcome for check in results), open_counts))
+
+
+def _write_page(
+    base: Analysis, new: Analysis, comparison: Comparison, results: Sequence[ChangeResult]
+) -> str:
+    from tracekit.report.html.compare_page import to_html
+
+    return to_html(comparison, base, new, results)
 
 
 def _choose_options(

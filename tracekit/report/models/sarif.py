@@ -27,9 +27,17 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _SOURCE = re.compile(r"(.+):(\d{1,9})")
 
 
-def to_sarif(result: LintResult) -> str:
-    """Return a log with one run and a result for each place."""
-    run = {
+def to_sarif(*results: LintResult) -> str:
+    """Return a log with one run for each model, and a result for each place.
+
+    A run of its own, because a rule has the evidence that is about its model.
+    """
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [_build_run(result) for result in results]}
+    return escape_json(json.dumps(log, indent=1, ensure_ascii=False)) + "\n"
+
+
+def _build_run(result: LintResult) -> dict[str, Any]:
+    run: dict[str, Any] = {
         "tool": {
             "driver": {
                 "name": "tracekit",
@@ -46,8 +54,7 @@ def to_sarif(result: LintResult) -> str:
     }
     if target := describe_target(result.target):
         run["properties"] = {"target": target}
-    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return escape_json(json.dumps(log, indent=1, ensure_ascii=False)) + "\n"
+    return run
 
 
 def _build_rule(finding: RuleFinding) -> dict[str, Any]:
