@@ -17,7 +17,7 @@ from tracekit.text import without_commands
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 _MOST_SUMMARY_BYTES = 1 << 20
-"""A larger summary is refused as a whole (docs.github.com, Workflow commands, "Step isolation and limits")."""
+"""A larger summary is refused as a whole (docs.github.com, "Step isolation and limits")."""
 
 
 def add_report_option(command: _Command) -> _Command:

@@ -30,7 +30,9 @@ _SOURCE = re.compile(r"(.+):(\d{1,9})")
 def to_sarif(*results: LintResult) -> str:
     """Return a log with one run for each model, and a result for each place.
 
-    A run of its own, because a rule has the evidence that is about its model.
+    A rule has the evidence that is about its model, so models share no run. The runs have categories of their
+    own, without which GitHub refuses several runs of one tool (https://github.blog/changelog/
+    2024-05-06-code-scanning-will-stop-combining-runs-from-a-single-upload).
     """
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [_build_run(result) for result in results]}
     return escape_json(json.dumps(log, indent=1, ensure_ascii=False)) + "\n"
@@ -45,6 +47,7 @@ def _build_run(result: LintResult) -> dict[str, Any]:
                 "rules": [_build_rule(finding) for finding in result.findings],
             }
         },
+        "automationDetails": {"id": f"{_make_uri(result.model.path)}/"},
         "columnKind": "unicodeCodePoints",
         "results": [
             _build_result(result.model.path, finding, index, place)
