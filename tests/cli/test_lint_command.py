@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,11 @@ RUN = {
     "required": ["tool"],
     "properties": {
         "tool": {"type": "object", "required": ["driver"], "properties": {"driver": DRIVER}},
+        "automationDetails": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {"id": {"type": "string", "minLength": 1}},
+        },
         "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
         "results": {"type": "array", "items": RESULT},
         "properties": {"type": "object"},
@@ -140,7 +146,7 @@ def test_hints_fail_only_where_that_is_asked_for(tmp_path: Path) -> None:
     assert run("lint", path, "--fail-on", "wrong-numbers").exit_code == 0
     failed = run("lint", path, "--fail-on", "wrong-numbers", "--fail-on", "leaves")
     assert failed.exit_code == 1
-    assert "--fail-on wrong-numbers, leaves: 2 rules (DT01, OP03)." in failed.output
+    assert "--fail-on wrong-numbers, leaves: 2 rules (DT01, OP03) in Tagger.mlmodelc." in failed.output
     assert run("lint", path, "--fail-on", "leaves", "--ignore", "DT", "--ignore", "OP03").exit_code == 0
 
 
@@ -180,6 +186,40 @@ def test_sarif_has_the_required_shape_and_is_the_same_each_time(tmp_path: Path) 
     location = sarif_run["results"][0]["locations"][0]
     assert location["physicalLocation"]["artifactLocation"]["uri"].endswith("/Tagger%20%C3%BC.mlmodelc")
     assert location["logicalLocations"] == [{"fullyQualifiedName": "wide", "kind": "operation"}]
+
+
+def test_several_models_are_linted_each_once_and_a_file_in_one_stands_for_it(tmp_path: Path) -> None:
+    tagger, plain = write_model(tmp_path), write_model(tmp_path, statements="", name="Plain")
+    inner = [str(tagger / "model.mil"), str(tagger / "metadata.json"), str(plain)]
+    result = run("lint", *inner, "--fail-on", "leaves")
+    assert result.exit_code == 1
+    assert re.findall(r"^ *Model +(\S+)", result.output, re.MULTILINE) == [
+        "Tagger.mlmodelc",
+        "Plain.mlmodelc",
+    ]
+    assert "--fail-on leaves: 2 rules (DT01, OP03) in Tagger.mlmodelc." in result.output
+
+
+def test_sarif_has_a_run_with_a_category_for_each_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_model(Path(), name="A b")
+    write_model(Path(), name="C")
+    result = run("lint", "A b.mlmodelc", "C.mlmodelc/model.mil", "--format", "sarif")
+    log = read_json(result.output)
+    jsonschema.Draft202012Validator(SARIF).validate(log)
+    assert [sarif_run["automationDetails"]["id"] for sarif_run in log["runs"]] == [
+        "A%20b.mlmodelc/",
+        "C.mlmodelc/",
+    ]
+
+
+def test_json_holds_one_model(tmp_path: Path) -> None:
+    models = [str(write_model(tmp_path, name=name)) for name in "AB"]
+    result = run("lint", *models, "--format", "json")
+    assert result.exit_code == 2
+    assert "JSON holds one model" in result.output
 
 
 @pytest.mark.parametrize("file_format", ["text", "markdown", "json", "sarif"])

@@ -32,7 +32,9 @@ from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo, TraceInfo
 from tracekit.report.checks import github, junit
 from tracekit.report.checks import json as check_json
+from tracekit.report.checks import markdown as check_markdown
 from tracekit.report.checks import text as check_text
+from tracekit.report.comparison import github as comparison_github
 from tracekit.report.pictures.svg import to_svg
 from tracekit.report.pictures.timeline import timeline_picture
 from tracekit.report.tables import formats, listing
@@ -139,6 +141,10 @@ OUTPUTS: dict[str, Callable[[Analysis], str]] = {
     "check text": lambda result: check_text.to_text(check(result, "p90 <= 8ms"), result.trace.info.name),
     "check json": lambda result: check_json.to_json(check(result, "p90 <= 8ms"), result.trace.info.name),
     "check junit": lambda result: junit.to_junit(check(result, "p90 <= 8ms"), result.trace.info.name),
+    "check markdown": lambda result: check_markdown.to_markdown(
+        check(result, "p90 <= 8ms"), result.trace.info.name
+    ),
+    "comparison github": lambda result: comparison_github.to_github(compare(result, result)),
     "check github": lambda result: github.to_github(check(result, "p90 <= 8ms"), result.trace.info.name),
 }
 

@@ -17,6 +17,7 @@ from tracekit.cli.analysing import (
 from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.check_plan import check_plan_command
 from tracekit.cli.checking import CheckOptions, add_check_options
+from tracekit.cli.ci_outputs import add_report_option
 from tracekit.cli.intervals import (
     check_noise_options,
     confidence_option,
@@ -25,7 +26,7 @@ from tracekit.cli.intervals import (
     run_noise_option,
 )
 from tracekit.cli.noise import collect_noise_runs
-from tracekit.cli.output import HELP
+from tracekit.cli.output import HELP, write_output
 from tracekit.errors import UsageError
 from tracekit.text import plural
 
@@ -59,6 +60,7 @@ class _CheckCommand(click.Command):
 @confidence_option
 @open_option("requirement")
 @add_analysis_options
+@add_report_option
 @add_check_options("'p90 <= 8ms' or 'ANE share >= 80% in MyModel'", "'CPU execute in MyModel' or 'GPU'")
 def check_command(
     inputs: tuple[str, ...],
@@ -68,6 +70,7 @@ def check_command(
     noise_from: tuple[str, ...],
     confidence: float,
     open_counts: OpenCounts | None,
+    report: str | None,
     options: AnalysisOptions,
     checks: CheckOptions,
 ) -> None:
@@ -86,14 +89,14 @@ def check_command(
       tracekit check run1.trace --also run2.trace --also run3.trace --require 'p90 <= 8ms' --open pass
       tracekit check MyApp.trace --require 'p90 <= 8ms' --run-noise p90=4%
       tracekit check MyApp.trace --with-companions --require 'ANE energy <= 12mJ in MyModel'
-      tracekit check MyApp.trace --config ci/tracekit.toml
+      tracekit check MyApp.trace --config ci/tracekit.toml --report report.html
     """
     check_noise_options(run_noise, noise_from)
     if confidence == 0 and (run_noise or noise_from):
         raise UsageError(
             "--confidence 0 judges the recorded numbers alone: leave out --run-noise and --noise-from."
         )
-    checks.check_outputs()
+    checks.check_outputs(report=report)
 
     from tracekit.checks.parser import parse_requirement
 
@@ -105,6 +108,7 @@ def check_command(
     from tracekit.report.checks.github import to_github
     from tracekit.report.checks.json import to_json
     from tracekit.report.checks.junit import to_junit
+    from tracekit.report.checks.markdown import to_markdown
     from tracekit.report.checks.text import to_text
 
     if (*inputs, *also, *noise_from).count("-") > 1:
@@ -122,10 +126,15 @@ def check_command(
     issues = [issue for run_analysis in analyses for issue in wording.issues(run_analysis.diagnostics)]
     writers: dict[str, Callable[..., str]] = {
         "text": to_text,
+        "markdown": to_markdown,
         "json": partial(to_json, open_counts=open_counts),
         "junit": to_junit,
         "github": partial(to_github, recordings=analyses),
     }
+    if report is not None:
+        from tracekit.report.html.page import to_html
+
+        write_output(to_html(analysis), report, checks.force, is_document=True)
     checks.write(results, name, issues, writers)
     if code := choose_exit_code((result.outcome for result in results), open_counts):
         click.get_current_context().exit(code)

@@ -39,11 +39,18 @@ def check_plan_command(path: str, checks: CheckOptions) -> None:
     from tracekit.report.checks.github import to_github
     from tracekit.report.checks.json import to_json
     from tracekit.report.checks.junit import to_junit
+    from tracekit.report.checks.markdown import to_markdown
     from tracekit.report.checks.text import to_text
 
     plan = read_plan(path)
     results = check_plan(plan, requirements)
-    writers = {"text": to_text, "json": to_json, "junit": to_junit, "github": to_github}
+    writers = {
+        "text": to_text,
+        "markdown": to_markdown,
+        "json": to_json,
+        "junit": to_junit,
+        "github": to_github,
+    }
     checks.write(results, f"plan {plan.path.name}", (), writers)
     if code := choose_exit_code(result.outcome for result in results):
         click.get_current_context().exit(code)

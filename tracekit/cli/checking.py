@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tracekit.cli.check_config import NAME, Config, find_nearest_config, read_config
-from tracekit.cli.output import add_output_options, check_output, guess_format, write_output
+from tracekit.cli.ci_outputs import append_step_summary, check_outputs
+from tracekit.cli.output import add_output_options, guess_format, write_output
 from tracekit.errors import UsageError
 
 if TYPE_CHECKING:
     from tracekit.checks.results import CheckResult
     from tracekit.model.trace import Issue
 
-_FORMATS = {".json": "json", ".txt": "text", ".xml": "junit"}
+_FORMATS = {".json": "json", ".md": "markdown", ".txt": "text", ".xml": "junit"}
+_LINES = ("text", "markdown")
+"""The formats that are lines for people, which a CI prints; the others are documents."""
 _Requirement = TypeVar("_Requirement")
 
 
@@ -41,12 +44,12 @@ class CheckOptions:
         """The format of the results. Raises ``UsageError`` where the output's extension names none."""
         return guess_format(self.format_, self.output, _FORMATS)
 
-    def check_outputs(self) -> None:
-        """Raise ``UsageError``, before any work, for outputs that cannot be written."""
-        check_output(self.output, self.force)
-        if self.junit is not None:
-            check_output(self.junit, self.force)
-            _check_outputs_differ(self.output, self.junit)
+    def check_outputs(self, **further: str | None) -> None:
+        """Raise ``UsageError``, before any work, for outputs that cannot be written.
+
+        ``further`` are the values of options of one command that name outputs, too.
+        """
+        check_outputs(self.force, self.output, junit=self.junit, **further)
         _ = self.file_format
 
     def parse_requirements(
@@ -71,11 +74,13 @@ class CheckOptions:
         issues: Sequence[Issue],
         writers: Mapping[str, Callable[..., str]],
     ) -> None:
-        """Write the results in the chosen format, and as JUnit XML where that is asked for as well."""
+        """Write the results in the chosen format, as JUnit XML too where a file is named, and in a CI."""
         if self.junit is not None:
             write_output(writers["junit"](results, name, issues), self.junit, self.force, is_document=True)
+        if self.file_format == "github":
+            append_step_summary(writers["markdown"](results, name, issues))
         text = writers[self.file_format](results, name, issues)
-        write_output(text, self.output, self.force, is_document=self.file_format != "text")
+        write_output(text, self.output, self.force, is_document=self.file_format not in _LINES)
 
     def _choose_config(self, table: str) -> Config:
         if self.no_config:
@@ -126,8 +131,9 @@ def add_check_options(required: str, forbidden: str) -> Callable[[Callable[..., 
         click.option(
             "--format",
             "format_",
-            type=click.Choice(["text", "json", "junit", "github"]),
-            help="Default: by extension, or text.",
+            type=click.Choice(["text", "markdown", "json", "junit", "github"]),
+            help="Default: by extension, or text. github: annotations, and Markdown for the summary of the"
+            " step.",
         ),
         click.option("--junit", metavar="FILE", help="Write JUnit XML to FILE as well."),
         add_output_options,
@@ -145,13 +151,3 @@ def add_check_options(required: str, forbidden: str) -> Callable[[Callable[..., 
         return result
 
     return add
-
-
-def _check_outputs_differ(output: str, junit: str) -> None:
-    """Raise ``UsageError`` where both results would go to the same file or stream."""
-    if output == junit == "-":
-        raise UsageError(
-            "Standard output can hold only one result: give --junit or -o a file, or use --format junit."
-        )
-    if "-" not in (output, junit) and Path(output).resolve() == Path(junit).resolve():
-        raise UsageError(f"{output} cannot hold both results: name two files for -o and --junit.")

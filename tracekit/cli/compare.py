@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from tracekit.cli.analysing import add_companions, add_side_options, analyse, with_companions_option
 from tracekit.cli.analysis_options import AnalysisOptions
+from tracekit.cli.ci_outputs import add_report_option, append_step_summary, check_outputs
 from tracekit.cli.durations import parse_deadlines
 from tracekit.cli.intervals import (
     PERCENT,
@@ -19,15 +22,19 @@ from tracekit.cli.intervals import (
     session_noise_option,
 )
 from tracekit.cli.noise import collect_noise_runs
-from tracekit.cli.output import HELP, add_output_options, check_output, guess_format, write_output
+from tracekit.cli.output import HELP, add_output_options, guess_format, write_output
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
 
 if TYPE_CHECKING:
-    from tracekit.checks.results import OpenCounts
+    from tracekit.analysis.result import Analysis
+    from tracekit.checks.results import ChangeResult, OpenCounts
+    from tracekit.comparison.result import Comparison
     from tracekit.mlmodels.plans.differences import PlanDifferences
 
 _FORMATS = {".html": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
+_DOCUMENTS = ("json", "html", "github")
+"""The formats for programs; the others are lines, none of which may be a command to a CI."""
 
 
 @click.command(
@@ -83,9 +90,10 @@ _FORMATS = {".html": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["text", "markdown", "json", "html"]),
-    help="Default: by extension, or text.",
+    type=click.Choice(["text", "markdown", "json", "html", "github"]),
+    help="Default: by extension, or text. github: annotations, and Markdown for the summary of the step.",
 )
+@add_report_option
 @add_output_options
 def compare_command(
     base: str,
@@ -105,6 +113,7 @@ def compare_command(
     plans: tuple[str, str] | None,
     options: AnalysisOptions,
     format_: str | None,
+    report: str | None,
     output: str,
     force: bool,
 ) -> None:
@@ -125,7 +134,7 @@ def compare_command(
       tracekit compare base.trace new.trace --run-noise p90=4% --fail-on 'p90 > +10%' --open pass
       tracekit compare base.trace new.trace --plans old/analytics.mil new/analytics.mil
       tracekit compare base.trace new.trace -o comparison.md
-      tracekit compare base.trace new.trace -o comparison.html
+      tracekit compare base.trace new.trace --fail-on 'p90 > +10%' --format github --report comparison.html
 
     Exit codes: 1 if a difference is shown to be too large, 5 if these recordings leave a --fail-on open or
     cannot measure it.
@@ -135,7 +144,7 @@ def compare_command(
     if open_counts and not fail_on:
         raise UsageError("--open needs --fail-on: it decides what counts as failed.")
     check_noise_options(run_noise, noise_from)
-    check_output(output, force)
+    check_outputs(force, output, report=report)
     output_format = guess_format(format_, output, _FORMATS)
     base_inputs = (base, *more_base)
     if [*base_inputs, *new, *noise_from].count("-") > 1:
@@ -146,7 +155,7 @@ def compare_command(
     from tracekit.checks.results import choose_exit_code
     from tracekit.comparison import compare
     from tracekit.comparison.cautions import REPEATED
-    from tracekit.report.comparison import json, markdown, text
+    from tracekit.report.comparison import github, json, markdown, text
     from tracekit.report.comparison.cautions import caution_text
 
     changes = [parse_change(text) for text in fail_on]
@@ -167,18 +176,20 @@ def compare_command(
         deadlines_ns=(*deadlines, *required),
     )
     results = check_changes(comparison, changes, strict)
-    if output_format == "html":
-        from tracekit.report.html.compare_page import to_html
-
-        result = to_html(comparison, base_runs[0], new_runs[0], results, differences)
-    else:
-        write = {
-            "text": text.to_text,
-            "markdown": markdown.to_markdown,
-            "json": json.to_json,
-        }[output_format]
-        result = write(comparison, results, differences)
-    write_output(result, output, force, is_document=output_format in ("json", "html"))
+    write: dict[str, Callable[..., str]] = {
+        "text": text.to_text,
+        "markdown": markdown.to_markdown,
+        "json": json.to_json,
+        "github": github.to_github,
+        "html": partial(_write_page, base_runs[0], new_runs[0]),
+    }
+    if report is not None:
+        page = write["html"](comparison, results, differences)
+        write_output(page, report, force, is_document=True)
+    if output_format == "github":
+        append_step_summary(markdown.to_markdown(comparison, results, differences))
+    result = write[output_format](comparison, results, differences)
+    write_output(result, output, force, is_document=output_format in _DOCUMENTS)
     if results and output != "-":
         for caution in comparison.cautions:
             if caution.code == REPEATED:
@@ -196,6 +207,18 @@ def _compare_plans(paths: tuple[str, str] | None) -> PlanDifferences | None:
     from tracekit.mlmodels.plans.differences import compare_plans
 
     return compare_plans(*map(read_plan, paths))
+
+
+def _write_page(
+    base: Analysis,
+    new: Analysis,
+    comparison: Comparison,
+    results: Sequence[ChangeResult],
+    differences: PlanDifferences | None,
+) -> str:
+    from tracekit.report.html.compare_page import to_html
+
+    return to_html(comparison, base, new, results, differences)
 
 
 def _choose_options(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +11,8 @@ import click
 from tracekit.cli.output import HELP, add_output_options, check_output, guess_format, write_output
 from tracekit.cli.standard_error import write_message
 from tracekit.cli.terminal import measure_text_width
-from tracekit.text import plural
+from tracekit.errors import UsageError
+from tracekit.text import plural, printable
 
 if TYPE_CHECKING:
     from tracekit.mlmodels.rules.lint import LintResult
@@ -28,7 +30,7 @@ _FAILING = {
 
 
 @click.command("lint", context_settings=HELP, short_help="Hold a model file against known limits.")
-@click.argument("path", metavar="MODEL", type=click.Path())
+@click.argument("paths", nargs=-1, required=True, metavar="MODEL...", type=click.Path())
 @click.option(
     "--chip",
     default="",
@@ -66,7 +68,7 @@ _FAILING = {
 )
 @add_output_options
 def lint_command(
-    path: str,
+    paths: tuple[str, ...],
     chip: str,
     system: str,
     units: str | None,
@@ -79,48 +81,59 @@ def lint_command(
 ) -> None:
     """List what in a model is known to leave the Neural Engine, to give wrong numbers there, or to cost time.
 
-    MODEL is a .mlmodel, .mlpackage, .mlmodelc or .aimodel. Each rule has its evidence: who measured it, on
-    which chip and system. Rules are hints, so the exit code is 0 unless --fail-on names an effect.
+    MODEL is a .mlmodel, .mlpackage, .mlmodelc or .aimodel; a file inside of one stands for it. Each rule has
+    its evidence: who measured it, on which chip and system. Rules are hints, so the exit code is 0 unless
+    --fail-on names an effect.
 
     \b
     Examples:
       tracekit lint Segmenter.mlpackage --chip M4 --os macOS27
-      tracekit lint Segmenter.mlpackage --fail-on wrong-numbers -o lint.sarif
+      tracekit lint Segmenter.mlpackage Tagger.mlpackage --fail-on wrong-numbers -o lint.sarif
       tracekit rules CV03
     """
     check_output(output, force)
     chosen = guess_format(file_format, output, _FORMATS)
-    from tracekit.mlmodels import read_model
+    from tracekit.mlmodels import find_enclosing_model, read_model
     from tracekit.mlmodels.rules.lint import lint_model
     from tracekit.mlmodels.rules.rule_target import make_target
 
+    models = list(dict.fromkeys(find_enclosing_model(Path(path)) for path in paths))
+    if len(models) > 1 and chosen == "json":
+        raise UsageError("JSON holds one model: name one, or choose SARIF.")
     target = make_target(chip, system, units or "")
-    result = lint_model(read_model(path), target, select, ignore)
-    _write(result, chosen, output, force)
+    results = [lint_model(read_model(path), target, select, ignore) for path in models]
+    _write(results, chosen, output, force)
     effects = set().union(*(_FAILING[name] for name in fail_on))
-    failing = [
-        finding.rule.id for finding in result.findings if effects & {claim.effect for claim in finding.claims}
-    ]
-    if failing:
-        write_message(
-            f"--fail-on {', '.join(fail_on)}: {plural(len(failing), 'rule')} ({', '.join(failing)})."
-        )
+    failing = {result.model.path: list(_iter_rules(result, effects)) for result in results}
+    for path, rules in failing.items():
+        if rules:
+            listed = f"{plural(len(rules), 'rule')} ({', '.join(rules)})"
+            write_message(f"--fail-on {', '.join(fail_on)}: {listed} in {printable(path.name)}.")
+    if any(failing.values()):
         click.get_current_context().exit(1)
 
 
-def _write(result: LintResult, file_format: str, output: str, force: bool) -> None:
+def _iter_rules(result: LintResult, effects: set[str]) -> Iterator[str]:
+    """Yield the ids of the rules that the model matches with one of these effects."""
+    for finding in result.findings:
+        if effects & {claim.effect for claim in finding.claims}:
+            yield finding.rule.id
+
+
+def _write(results: Sequence[LintResult], file_format: str, output: str, force: bool) -> None:
     if file_format == "json":
         from tracekit.report.models.lint_json import to_json
 
-        write_output(to_json(result), output, force, is_document=True)
+        write_output(to_json(results[0]), output, force, is_document=True)
     elif file_format == "sarif":
         from tracekit.report.models.sarif import to_sarif
 
-        write_output(to_sarif(result), output, force, is_document=True)
+        write_output(to_sarif(*results), output, force, is_document=True)
     else:
         from tracekit.report.models.lint_document import build_lint
 
-        write_output(_print_sections(build_lint(result), file_format, output), output, force)
+        pieces = (_print_sections(build_lint(result), file_format, output) for result in results)
+        write_output("\n".join(pieces), output, force)
 
 
 def _print_sections(sections: Sequence[Section], file_format: str, output: str) -> str:

@@ -6,7 +6,16 @@ recordings. Weights are not read: their sizes are those of files. ``weights.py``
 
 from __future__ import annotations
 
-from tracekit.mlmodels.files import read_model
+from tracekit.mlmodels.files import find_enclosing_model, read_model
 from tracekit.mlmodels.program import Feature, Function, MLModel, Operation, Value, ValueType
 
-__all__ = ["Feature", "Function", "MLModel", "Operation", "Value", "ValueType", "read_model"]
+__all__ = [
+    "Feature",
+    "Function",
+    "MLModel",
+    "Operation",
+    "Value",
+    "ValueType",
+    "find_enclosing_model",
+    "read_model",
+]

@@ -25,6 +25,9 @@ from tracekit.mlmodels.unreadable import SAMPLE_BYTES, refuse_encrypted, refuse_
 KINDS = ".mlmodel, .mlpackage, .mlmodelc, .aimodel, .aimodelx, .aimodelc"
 """The kinds of models that are read, for messages and help."""
 
+_PACKAGES = (".mlpackage", ".mlmodelc", ".aimodel")
+"""The endings of models that are folders."""
+
 _MAX_TEXT_BYTES = 256 << 20
 _MAX_JSON_BYTES = 64 << 20
 _MAX_FILES = 20_000
@@ -46,6 +49,15 @@ def read_model(path: str | os.PathLike[str]) -> MLModel:
 
 
 _ADVICE = f"A model is one of {KINDS}; export or copy it again if it is damaged."
+
+
+def find_enclosing_model(path: Path) -> Path:
+    """Return the model that a path inside of it belongs to: the outermost of its folders that is a model's.
+
+    A path that is in no model's folder is returned as it is.
+    """
+    folders = [folder for folder in path.parents if folder.suffix in _PACKAGES and folder.is_dir()]
+    return folders[-1] if folders else path
 
 
 def _read_file(path: Path) -> MLModel:

@@ -1,1 +1,1 @@
-"""The results of checks as text, JSON, JUnit XML and GitHub annotations."""
+"""The results of checks as text, Markdown, JSON, JUnit XML and GitHub annotations."""

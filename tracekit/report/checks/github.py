@@ -1,8 +1,4 @@
-"""The results of checks as GitHub's workflow commands: annotations of the run.
-
-https://docs.github.com/actions/reference/workflow-commands-for-github-actions; the escapes are those of
-actions/toolkit, packages/core/src/command.ts.
-"""
+"""The results of checks as annotations of a run of GitHub Actions."""
 
 from __future__ import annotations
 
@@ -12,6 +8,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.checks.issue_codes import is_damage
 from tracekit.checks.results import CheckResult
 from tracekit.model.trace import Issue
+from tracekit.report.annotations import LEVEL_OF_OUTCOME, Level, format_annotation
 from tracekit.report.checks.wording import (
     MOST_TITLES,
     MOST_WARNINGS,
@@ -22,9 +19,6 @@ from tracekit.report.checks.wording import (
     warnings,
 )
 from tracekit.report.wording.findings import FindingText, finding_text
-from tracekit.text import printable
-
-_COMMAND = {"failed": "error", "open": "warning", "not measurable": "warning"}
 
 
 def to_github(
@@ -41,18 +35,18 @@ def to_github(
     Nothing else is printed, because a line of text from a recording could be read as a command.
     """
     lines = [
-        f"::{_COMMAND[result.outcome]} title={_property(requirement_text(result))}::{_data(_message(result))}"
+        format_annotation(LEVEL_OF_OUTCOME[result.outcome], requirement_text(result), _message(result))
         for result in results
         if result.outcome != "passed"
     ]
-    lines.append(f"::notice title=tracekit check::{_data(f'{name}: {sentence(results)}')}")
+    lines.append(format_annotation("notice", "tracekit check", f"{name}: {sentence(results)}"))
     lines += _findings(results, recordings)
     listed = warnings(issues)
     for issue in listed[:MOST_WARNINGS]:
-        command = "warning" if is_damage(issue) else "notice"
-        lines.append(f"::{command} title={_property(f'recording: {issue.code}')}::{_data(issue.message)}")
+        level: Level = "warning" if is_damage(issue) else "notice"
+        lines.append(format_annotation(level, f"recording: {issue.code}", issue.message))
     if more := more_warnings(listed):
-        lines.append(f"::notice title={_property('recording')}::{_data(more)}")
+        lines.append(format_annotation("notice", "recording", more))
     return "\n".join(lines) + "\n"
 
 
@@ -68,9 +62,10 @@ def _findings(results: Sequence[CheckResult], recordings: Sequence[Analysis]) ->
     for finding, info in grave[:MOST_WARNINGS]:
         text = finding_text(finding, info)
         message = " ".join(filter(None, (text.title, text.whole_cost, _advice(text))))
-        yield f"::{finding.severity} title={_property(f'finding: {finding.kind}')}::{_data(message)}"
+        level: Level = "error" if finding.severity == "error" else "warning"
+        yield format_annotation(level, f"finding: {finding.kind}", message)
     if more := len(grave) - MOST_WARNINGS if len(grave) > MOST_WARNINGS else 0:
-        yield f"::notice title=findings::{_data(f'… and {more:,} more: tracekit analyze lists them')}"
+        yield format_annotation("notice", "findings", f"… and {more:,} more: tracekit analyze lists them")
 
 
 def _message(result: CheckResult) -> str:
@@ -86,12 +81,3 @@ def _message(result: CheckResult) -> str:
 def _advice(text: FindingText) -> str:
     """Return the first next step that has a command."""
     return next((f"{step.text} {step.command}" for step in text.next_steps if step.command), "")
-
-
-def _data(text: str) -> str:
-    # "%" first: the other escapes contain it.
-    return printable(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,4 +1,4 @@
-"""The results of checks as text; other formats of this subject are in modules of their own."""
+"""The results of checks as text."""
 
 from __future__ import annotations
 
@@ -6,32 +6,11 @@ from collections.abc import Sequence
 
 from tracekit.checks.results import CheckResult
 from tracekit.model.trace import Issue
-from tracekit.report.analysis.limits import list_limits
-from tracekit.report.checks.wording import (
-    MOST_WARNINGS,
-    more_warnings,
-    reason,
-    requirement_text,
-    sentence,
-    warnings,
-)
-from tracekit.report.document.blocks import Block, Headline, Outcome, Outcomes, Paragraph, Section
+from tracekit.report.checks.document import build_document
 from tracekit.report.document.text_printer import Page, print_text
 from tracekit.text import PARAGRAPH_WIDTH
-
-_ORDER = ("failed", "open", "not measurable", "passed")
 
 
 def to_text(results: Sequence[CheckResult], name: str, issues: Sequence[Issue] = ()) -> str:
     """Return one entry per requirement, failures first, and then the recording's warnings."""
-    ordered = sorted(results, key=lambda result: _ORDER.index(result.outcome))
-    outcomes = (Outcome(result.outcome, requirement_text(result), reason(result)) for result in ordered)
-    lead = (Headline(f"{name}: {sentence(results)}"), Outcomes(tuple(outcomes)))
-    limits = warnings(issues)
-    blocks: list[Block] = [*list_limits(limits[:MOST_WARNINGS], MOST_WARNINGS)]
-    blocks += [Paragraph(more)] if (more := more_warnings(limits)) else []
-    sections = (
-        Section("checks", "Checks", lead, is_lead=True),
-        Section("issues", "Limits of this recording", tuple(blocks)),
-    )
-    return print_text(sections, Page(PARAGRAPH_WIDTH))
+    return print_text(build_document(results, name, issues), Page(PARAGRAPH_WIDTH))

@@ -27,9 +27,19 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _SOURCE = re.compile(r"(.+):(\d{1,9})")
 
 
-def to_sarif(result: LintResult) -> str:
-    """Return a log with one run and a result for each place."""
-    run = {
+def to_sarif(*results: LintResult) -> str:
+    """Return a log with one run for each model, and a result for each place.
+
+    A rule has the evidence that is about its model, so models share no run. The runs have categories of their
+    own, without which GitHub refuses several runs of one tool (https://github.blog/changelog/
+    2024-05-06-code-scanning-will-stop-combining-runs-from-a-single-upload).
+    """
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [_build_run(result) for result in results]}
+    return escape_json(json.dumps(log, indent=1, ensure_ascii=False)) + "\n"
+
+
+def _build_run(result: LintResult) -> dict[str, Any]:
+    run: dict[str, Any] = {
         "tool": {
             "driver": {
                 "name": "tracekit",
@@ -37,6 +47,7 @@ def to_sarif(result: LintResult) -> str:
                 "rules": [_build_rule(finding) for finding in result.findings],
             }
         },
+        "automationDetails": {"id": f"{_make_uri(result.model.path)}/"},
         "columnKind": "unicodeCodePoints",
         "results": [
             _build_result(result.model.path, finding, index, place)
@@ -46,8 +57,7 @@ def to_sarif(result: LintResult) -> str:
     }
     if target := describe_target(result.target):
         run["properties"] = {"target": target}
-    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return escape_json(json.dumps(log, indent=1, ensure_ascii=False)) + "\n"
+    return run
 
 
 def _build_rule(finding: RuleFinding) -> dict[str, Any]:
