@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import plistlib
 import time
 import tracemalloc
@@ -17,6 +18,7 @@ from test_read_core_ml_plans import LOG_ENTRY
 
 from tracekit.errors import InputError
 from tracekit.mlmodels.plans import read_plan
+from tracekit.mlmodels.plans.kinds import describe_plan
 from tracekit.report.plans.document import build_plan
 from tracekit.report.plans.json import to_json
 
@@ -278,3 +280,16 @@ def test_a_folder_that_links_to_itself_ends(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path)
     write(tmp_path, "analytics.mil", ANALYTICS)
     assert read_plan(tmp_path).form == "analytics.mil"
+
+
+def test_pipes_devices_and_links_are_not_read(tmp_path: Path) -> None:
+    for path in (tmp_path / "pipe", tmp_path / "folder" / "analytics.mil"):
+        path.parent.mkdir(exist_ok=True)
+        os.mkfifo(path)
+    assert problem_of(tmp_path / "pipe") == "is no file; save what it holds to one, and name that."
+    assert problem_of(Path("/dev/zero")) == "is no file; save what it holds to one, and name that."
+    assert problem_of(tmp_path / "folder").startswith("is a folder without a plan")
+    assert describe_plan(tmp_path / "pipe") == ""
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "analytics.mil").symlink_to(write(tmp_path, "other.mil", ANALYTICS))
+    assert problem_of(tmp_path / "linked").startswith("is a folder without a plan")

@@ -49,6 +49,16 @@ def test_a_compute_plan_with_names(tmp_path: Path) -> None:
     assert plan.runtime == "Core AI"
 
 
+def test_entries_without_names_may_be_constants(tmp_path: Path) -> None:
+    entries = [
+        {"operation_id": number, "devices": [device], "residency": "PLACED", "validation": []}
+        for number, device in enumerate(("CPU", "NEURAL_ENGINE", "CPU"))
+    ]
+    plan = read_plan(write(tmp_path, "plan.json", json.dumps({"entries": entries, "device_histogram": {}})))
+    assert runs(plan) == [[(None, 1), ("ANE", 1), (None, 1)]]
+    assert "no engine is taken for 2 of its entries" in plan.limits[0]
+
+
 def value(kind: str, content: object) -> dict[str, object]:
     return {kind: {"_0": content}}
 
@@ -65,7 +75,7 @@ def record_operation(
     return {"name": "x", "sourceLocations": locations, "metadatas": entries}
 
 
-def test_debug_records_are_read_as_apple_reads_them(tmp_path: Path) -> None:
+def test_delegates_are_read_as_apple_reads_them(tmp_path: Path) -> None:
     symbol = record_operation([9])
     symbol["metadatas"].append({"key": "symbol", "value": value("dictionary", {})})  # type: ignore[attr-defined]
     program = {
@@ -88,8 +98,9 @@ def test_debug_records_are_read_as_apple_reads_them(tmp_path: Path) -> None:
         ("0", ANE, "model.py:10"),
         ("1", ANE, "model.py:11"),
         ("2", GPU, "model.py:12"),
-        ("3", CPU, "model.py:13"),
+        ("3", None, "model.py:13"),
     ]
+    assert plan.limits[0].startswith("No delegate states a device for 1 operation of the program.")
     assert plan.functions[0].operations[2].messages == (PlanMessage(ELEMENT, "ane"),)
     bnns = {"identifier": "bnns_op_id", "operations": [record_operation([0])]}
     plan = read_plan(write(tmp_path, "bnns.json", json.dumps([program, bnns])))

@@ -1,9 +1,9 @@
 """Core AI's debug records as JSON: ``AIModel._debug_infos`` of a model loaded for debugging.
 
-A list of records, one for the program (``odix``) and one for each delegate it was cut into. Read as Apple's
-coreai-torch 0.4.3 reads them (``debugging/compute_plan.py``): an operation that only the program's record
-has runs on the CPU, ``bnns`` records are the CPU, and in ``MPSGraph`` records the residency names the
-device. Without any delegate's record, no placement is stated.
+A list of records, one for the program (``odix``) and one for each delegate it was cut into. Delegates are
+read as Apple's coreai-torch 0.4.3 reads them (``debugging/compute_plan.py``): ``bnns`` records are the CPU,
+and in ``MPSGraph`` records the residency names the device. That package has operations without a delegate
+on the CPU, and leaves out constants by the program, which is not at hand here: no engine is taken for them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from tracekit.mlmodels.plans.plan import Plan, PlanMessage, PlannedFunction, Pla
 from tracekit.mlmodels.plans.plan_file import PlanFile
 from tracekit.mlmodels.plans.values import iter_objects, read_object, read_text
 from tracekit.mlmodels.wire import DamagedModelError
+from tracekit.text import plural
 
 FORM = "Core AI debug records"
 
@@ -40,7 +41,7 @@ def read(file: PlanFile) -> Plan:
     delegates = [record for record in records if not _is_program(record)]
     for record in (record for record in records if _is_program(record)):
         for operation in iter_objects(record.get("operations")):
-            _add_program(entries, _Metadata(operation), is_placed=bool(delegates))
+            _add_program(entries, _Metadata(operation))
     for record in delegates:
         identifier = read_text(record.get("identifier")).lower()
         for operation in iter_objects(record.get("operations")):
@@ -48,12 +49,19 @@ def read(file: PlanFile) -> Plan:
     if not entries:
         raise DamagedModelError("holds debug records without an operation that has a number")
     operations = tuple(entry.build(number) for number, entry in sorted(entries.items()))
-    limits = (
-        ()
-        if delegates
-        else ("The records have no delegate: they state no placement, which is not a placement on the CPU.",)
-    )
-    return Plan(file.path, FORM, "Core AI", (PlannedFunction("", operations),), limits=limits)
+    unplaced = sum(not entry.device for entry in entries.values())
+    if not delegates:
+        limits = [
+            "The records have no delegate: they state no placement, which is not a placement on the CPU."
+        ]
+    elif unplaced:
+        limits = [
+            f"No delegate states a device for {plural(unplaced, 'operation')} of the program. Constants are"
+            " among those, and are not told apart: no engine is taken for them."
+        ]
+    else:
+        limits = []
+    return Plan(file.path, FORM, "Core AI", (PlannedFunction("", operations),), limits=tuple(limits))
 
 
 def _is_program(record: dict[str, Any]) -> bool:
@@ -79,12 +87,11 @@ class _Entry:
         )
 
 
-def _add_program(entries: dict[int, _Entry], metadata: _Metadata, *, is_placed: bool) -> None:
+def _add_program(entries: dict[int, _Entry], metadata: _Metadata) -> None:
     if metadata.has("symbol"):  # a function or a delegate, no operation
         return
     for number in metadata.iter_numbers():
         entry = entries.setdefault(number, _Entry())
-        entry.device = "CPU" if is_placed else ""
         entry.source = entry.source or metadata.source
 
 

@@ -6,6 +6,8 @@ messages of the Neural Engine's validation. Names are there where the program wa
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tracekit.mlmodels.plans.devices import find_engine
 from tracekit.mlmodels.plans.plan import Plan, PlanMessage, PlannedFunction, PlannedOperation
 from tracekit.mlmodels.plans.plan_file import PlanFile
@@ -16,7 +18,7 @@ from tracekit.text import plural
 FORM = "Core AI compute plan"
 
 _PLACED = "PLACED"
-_CONTAINER = "coreai.graph"
+_CONTAINER, _CPU = "coreai.graph", "CPU"
 
 
 def recognises(file: PlanFile) -> bool:
@@ -31,6 +33,18 @@ def read(file: PlanFile) -> Plan:
     names = {key: read_text(name) for key, name in read_object(document.get("operation_names")).items()}
     operations = [_plan_operation(entry, names) for entry in iter_objects(document.get("entries"))]
     limits = []
+    if not names:
+        unnamed = sum(operation.device == _CPU for operation in operations)
+        operations = [
+            replace(operation, engine=None) if operation.device == _CPU else operation
+            for operation in operations
+        ]
+        if unnamed:
+            limits.append(
+                "The plan has no names: constants, which it has on the CPU, are not told apart from"
+                f" operations, and no engine is taken for {unnamed:,} of its entries. Write it with"
+                " to_dict(program)."
+            )
     several = sum(1 for operation in operations if "," in operation.device)
     if several:
         limits.append(

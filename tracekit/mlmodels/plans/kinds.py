@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,7 +128,7 @@ def describe_plan(path: Path) -> str:
     try:
         if path.is_dir():
             return _FOLDER if any(_find_plans(path)) else ""
-        kind = identify_plan(PlanFile(path))
+        kind = identify_plan(PlanFile(path)) if path.is_file() else None  # a pipe is read once
     except (DamagedModelError, OSError):
         return ""
     return kind.words if kind else ""
@@ -139,7 +140,10 @@ def identify_plan(file: PlanFile) -> PlanKind | None:
 
 
 def _read_file(path: Path) -> Plan:
-    if path.stat().st_size == 0:
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):  # a pipe is read once, and a device may have no end
+        raise DamagedModelError("is no file; save what it holds to one, and name that")
+    if status.st_size == 0:
         raise DamagedModelError("is empty")
     file = PlanFile(path)
     kind = identify_plan(file)
@@ -170,6 +174,8 @@ def _find_plans(folder: Path) -> tuple[list[Path], dict[Path, Sequence[Path]]]:
     files = []
     bundles: dict[Path, list[Path]] = {}
     for file, _ in iter_files(folder):
+        if file.is_symlink() or not file.is_file():
+            continue
         if file.name == analytics.FORM:
             files.append(file)
         elif root := coreai_bundle.find_root(folder, file):

@@ -117,6 +117,6 @@ def list_unknown_devices(plan: Plan) -> dict[str, int]:
     counts: dict[str, int] = {}
     for function in plan.functions:
         for operation in function.computing():
-            if operation.engine is None and operation.device:
+            if operation.device and operation.engine is None and find_engine(operation.device) is None:
                 counts[operation.device] = counts.get(operation.device, 0) + 1
     return counts
