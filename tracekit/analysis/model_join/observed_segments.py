@@ -116,7 +116,7 @@ def _find_usual(pieces: Pieces) -> int:
 def _is_elsewhere(calls: Calls, rows: IntArray) -> BoolArray:
     """Mark the calls that another engine served, and that no work of the Neural Engine may be of.
 
-    Of Core AI, one public source saw a row for each region (docs/evidence.md), another none at all on macOS 27
+    Of Core AI, one public source saw a row for each region (docs/evidence.md), another none on macOS 27
     (4rg0naut/silicon-ledger-public): a model of it without any row proves nothing.
     """
     is_out = ~calls.serves(Engine.ANE)[rows] & ~calls.is_contested(Engine.ANE)[rows]
