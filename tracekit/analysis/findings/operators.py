@@ -168,12 +168,13 @@ def _make_operators_left(
     }
     # A plan without the engine is as intended where the app requests none.
     is_wanted = calls.analysis.compute_units not in ("cpuOnly", "cpuAndGPU")
+    is_whole = is_wanted and is_observed and not joint.anticipated_pieces
     rows = joint.matched_calls * joint.anticipated_pieces
     table = Support("table", calls.analysis.measured.reported.get(Engine.ANE, ""), "", rows)
     is_costly = joint.lost_ns is not None and _MUCH_LOST * joint.lost_ns >= joint.length_ns
     return Finding(
         kind=OPERATORS_LEFT,
-        severity="warning" if is_costly or (not joint.anticipated_pieces and is_wanted) else "info",
+        severity="warning" if is_costly or is_whole else "info",
         confidence=_find_confidence(joint, is_observed=is_observed),
         basis=Basis.MEASURED if joint.matched_calls else Basis.GIVEN,
         **_locate(calls, model, joint),

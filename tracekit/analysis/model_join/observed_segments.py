@@ -116,8 +116,8 @@ def _find_usual(pieces: Pieces) -> int:
 def _is_elsewhere(calls: Calls, rows: IntArray) -> BoolArray:
     """Mark the calls that another engine served, and that no work of the Neural Engine may be of.
 
-    Its table has no rows of Core AI on some systems (docs/evidence.md): without a row for any call of the
-    model, that proves nothing.
+    Of Core AI, one public source saw a row for each region (docs/evidence.md), another none on macOS 27
+    (4rg0naut/silicon-ledger-public): a model of it without any row proves nothing.
     """
     is_out = ~calls.serves(Engine.ANE)[rows] & ~calls.is_contested(Engine.ANE)[rows]
     submissions = calls.analysis.submissions["submissions"].fillna(0).to_numpy(np.int64)[rows]

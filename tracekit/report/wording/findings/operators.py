@@ -38,9 +38,10 @@ def _write_title(finding: Finding[OperatorNumbers]) -> str:
     prefix = "" if numbers["is_observed"] else "By its plan, "
     operations = plural(numbers["operations"], "operation")
     if numbers["leaving"] == numbers["operations"]:
-        return (
-            f"{prefix or 'As its plan has it, '}none of the {operations} of {model} is on the Neural Engine."
-        )
+        by_plan = prefix or "As its plan has it, "
+        if numbers["operations"] == 1:
+            return f"{by_plan}the only operation of {model} is not on the Neural Engine."
+        return f"{by_plan}none of the {operations} of {model} is on the Neural Engine."
     names = _join_names(numbers)
     verb = "leaves" if numbers["leaving"] == 1 else "leave"
     cut = _write_cut(numbers)
