@@ -61,7 +61,7 @@ def test_an_operation_off_the_engine_has_a_sign_of_its_own_however_short_it_is()
         "plan  AAAAAAAAAAAAGAAAAAAA",
         "call  AAAAAAAA--CCCC-AAAAA",
     ]
-    assert format_legend(strip) == "A Neural Engine, G GPU, C CPU, - hand-over"
+    assert format_legend(strip) == "A Neural Engine, G GPU, C CPU, - gap"
 
 
 def test_parts_have_their_rows_their_time_in_the_recording_and_their_counterpart() -> None:
@@ -74,9 +74,9 @@ def test_parts_have_their_rows_their_time_in_the_recording_and_their_counterpart
     assert before.text == "operations 1 to 60 of 100: Neural Engine anticipated"
     assert [(part.text, part.range_ns) for part in strip.below.parts] == [
         ("Neural Engine, 8.00 ms, Neural Engine anticipated: agrees", (1_000 * MS, 1_008 * MS)),
-        ("hand-over, 2.00 ms", (1_008 * MS, 1_010 * MS)),
+        ("gap, 2.00 ms", (1_008 * MS, 1_010 * MS)),
         ("CPU, 4.00 ms, GPU anticipated: differs", (1_010 * MS, 1_014 * MS)),
-        ("hand-over, 1.00 ms", (1_014 * MS, 1_015 * MS)),
+        ("gap, 1.00 ms", (1_014 * MS, 1_015 * MS)),
         ("Neural Engine, 5.00 ms, Neural Engine anticipated: agrees", (1_015 * MS, 1_020 * MS)),
     ]
     assert strip.links == ((0, 0), (1, 2), (2, 4))

@@ -16,9 +16,9 @@ _KINDS = (
     StripKind("GPU", "G", Engine.GPU),
     StripKind("CPU", "C", Engine.CPU),
     StripKind("not stated or not shown", "?"),
-    StripKind("hand-over", "-", is_gap=True),
+    StripKind("gap", "-", is_gap=True),
 )
-_UNKNOWN, _HAND_OVER = 3, 4
+_UNKNOWN, _GAP = 3, 4
 _KIND_OF: dict[Engine | None, int] = {Engine.ANE: 0, Engine.GPU: 1, Engine.CPU: 2}
 _MOST_PARTS = 400
 """More operations off the engine than these are drawn as the segments that they make."""
@@ -113,9 +113,9 @@ def _draw_call(model: JoinedModel, call_start_ns: int) -> tuple[list[StripPart],
             )
         )
         if gap is not None and gap[1] > gap[0]:
-            text = f"hand-over, {format_rounded(gap[1] - gap[0])}"
+            text = f"gap, {format_rounded(gap[1] - gap[0])}"
             edges = (call_start_ns + gap[0], call_start_ns + gap[1])
-            parts.append(StripPart(gap[0] / length, gap[1] / length, _HAND_OVER, text, range_ns=edges))
+            parts.append(StripPart(gap[0] / length, gap[1] / length, _GAP, text, range_ns=edges))
     return parts, position_of
 
 

@@ -19,18 +19,19 @@ const LOOKS = {
   idle: outlinePiece,
 };
 
-/** Draws the pieces of a call from `left` to `right`; returns the widest piece of an engine: { engine, left, width }, or null. */
+/**
+ * Draws the pieces of a call at their times, clipped to `left` and `right`, the visible part of its bar; returns the widest
+ * visible piece of an engine: { engine, left, width }, or null.
+ */
 export function drawPieces(frame, call, { left, right, top, height }) {
   const { view } = frame.source;
-  const { start, end } = view.windows;
-  const scale = (right - left) / Math.max(1, end[call] - start[call]);
   frame.context.fillStyle = frame.palette.surface;
   frame.context.fillRect(left, top, right - left, height);
   let widest = null;
   for (const piece of listPieces(view, call)) {
     const { key, engine } = view.budget.parts[piece.part];
-    const box = { left: left + (piece.start - start[call]) * scale, top, width: (piece.end - piece.start) * scale, height };
-    if (box.left > frame.width || box.left + box.width < 0) continue;
+    const box = { ...clipPiece(frame, piece, left, right), top, height };
+    if (box.width <= 0) continue;
     if (LOOKS[key]) LOOKS[key](frame, box);
     else fillPiece(frame, box, engine);
     if (view.serving.includes(engine) && box.width > (widest?.width ?? 0)) widest = { engine, left: box.left, width: box.width };
@@ -39,6 +40,14 @@ export function drawPieces(frame, call, { left, right, top, height }) {
   frame.context.lineWidth = 1;
   frame.context.strokeRect(left + 0.5, top + 0.5, Math.max(1, right - left - 1), height - 1);
   return widest;
+}
+
+/** The visible part of a piece: its time on the axis of the frame, within the visible part of the call. */
+export function clipPiece({ view, width }, piece, left, right) {
+  const scale = width / (view.to - view.from);
+  const from = Math.max(left, (piece.start - view.from) * scale);
+  const to = Math.min(right, (piece.end - view.from) * scale);
+  return { left: from, width: to - from };
 }
 
 function fillPiece({ context, palette }, { left, top, width, height }, engine) {
