@@ -55,8 +55,8 @@ ANSWERED = {
     "slow-call": ("waiting-app-ios27", "Call 4 of Segmenter took 24.9 ms, the typical call 17.9 ms"),
     "call-time": ("waiting-app-ios27", "21 calls took 504 ms in all: Neural Engine 45 %"),
     "left-engine": ("fallback-midway-ios27", "SpeechEncoder left the Neural Engine"),
-    "pieces": ("waiting-app-ios27", "No model is seen with its calls cut into pieces"),
-    "first-call": ("concurrent-models-ios27", "No model was compiled or loaded again"),
+    "pieces": ("waiting-app-ios27", "No model is seen with half of its calls cut into pieces"),
+    "first-call": ("concurrent-models-ios27", "No model is seen to be compiled, or loaded again"),
     "idle": ("waiting-app-ios27", "Calls of Tagger idle for 12.0 ms of 30.9 ms"),
     "contention": ("waiting-app-ios27", "The Neural Engine worked for PersonSegmenter"),
     "between-calls": ("waiting-app-ios27", "Between calls of Segmenter, the app computes longer"),
@@ -114,8 +114,7 @@ def test_what_the_samples_do_not_answer_other_recordings_do() -> None:
         "No model is seen off the engines that the app requested."
     )
     assert (
-        ask("lengths", many_calls())
-        == "No single long calls, no drift and no second kind of lengths is seen."
+        ask("lengths", many_calls()) == "No single long call, no drift and no second kind of length is seen."
     )
     assert "60.0 ms" in ask("lengths", many_calls(slow=17))
     assert ask("energy", priced(BACK_TO_BACK, [1000] * 20)).startswith("A call of Net took 20 mJ (ANE)")
@@ -143,7 +142,7 @@ def test_a_part_that_changed_by_more_than_the_length_is_not_its_cause() -> None:
     [
         (
             [prediction(0, 10), ane(1, 9), prediction(20, 30), ane(21, 29)],
-            "No other process is seen on the Neural Engine: its 2 rows are all of calls of",
+            "No other process is seen on the Neural Engine: all of its 2 rows are of calls of App7 (16.0 ms).",
         ),
         (
             [prediction(0, 10), ane(1, 5), ane(5, 9, label=OTHER_LABEL)],
