@@ -113,9 +113,7 @@ def test_what_the_samples_do_not_answer_other_recordings_do() -> None:
     assert ask("requested-engine", sample("concurrent-models-ios27", "all")) == (
         "No model is seen off the engines that the app requested."
     )
-    assert (
-        ask("lengths", many_calls()) == "No single long call, no drift and no second kind of length is seen."
-    )
+    assert ask("lengths", many_calls()).startswith("On its usual engine, no model is seen with single long")
     assert "60.0 ms" in ask("lengths", many_calls(slow=17))
     assert ask("energy", priced(BACK_TO_BACK, [1000] * 20)).startswith("A call of Net took 20 mJ (ANE)")
     waiting = sample("waiting-app-ios27")
@@ -156,6 +154,102 @@ def test_a_part_that_changed_by_more_than_the_length_is_not_its_cause() -> None:
 )
 def test_rows_of_the_neural_engine_by_owner(rows: list[object], text: str) -> None:
     assert ask("engine-users", analysis_of(*rows)).startswith(text)
+
+
+def test_nothing_is_denied_that_contested_work_may_be() -> None:
+    """The engine worked in each call, for it or for another process: it may be in part on the engine."""
+    query = Query(sample("same-name-two-processes-macos27"))
+    for name in ("left-engine", "pieces", "contention"):
+        shortfall = find_recipe(name).find_shortfall(query)
+        assert shortfall is not None
+        assert shortfall.reason == (
+            "in 7 of 7 calls, the Neural Engine worked for the call or for another owner, and nothing decides"
+            " which"
+        )
+
+
+def test_rows_that_name_no_owner_deny_no_contention() -> None:
+    shortfall = find_recipe("contention").find_shortfall(Query(sample("ane-intervals-macos26")))
+    assert shortfall is not None
+    assert shortfall.reason.startswith("rows of the Neural Engine name no process")
+
+
+def test_the_wait_for_other_work_is_stated_where_no_finding_is() -> None:
+    """The other process has the engine for 0.3 ms of the call: less than a finding begins at."""
+    rows = [prediction(0, 20), ane(0.1, 0.4, label=OTHER_LABEL), ane(0.4, 19)]
+    text = ask("contention", analysis_of(*rows))
+    assert text == "Calls on the Neural Engine waited 0.30 ms of 20.0 ms in all for its other work."
+    quiet = analysis_of(prediction(0, 20), ane(1, 19))
+    assert ask("contention", quiet) == "No call on the Neural Engine is seen to wait for other work there."
+
+
+def test_one_call_does_not_show_that_an_engine_is_kept() -> None:
+    shortfall = find_recipe("left-engine").find_shortfall(Query(analysis_of(prediction(0, 10), ane(1, 9))))
+    assert shortfall is not None
+    assert shortfall.reason == "no model has a second call"
+
+
+def test_ranges_that_are_given_deny_nothing() -> None:
+    trace = tracekit.open_trace(ROOT / "sample_traces" / "waiting-app-ios27")
+    analysis = tracekit.analyze(trace, windows=["0ms-300ms", "300ms-700ms"])
+    for entry in list_recipes(Query(analysis)):
+        if entry.recipe.name in ("left-engine", "pieces", "contention", "idle", "copies"):
+            assert entry.shortfall is not None
+            assert entry.shortfall.reason.startswith("its ranges are given")
+            assert entry.shortfall.step is not None
+            assert entry.shortfall.step.text == "Analyze it without them."
+    assert "the app 228 ms" in ask("engine-users", analysis)
+
+
+def test_lengths_on_two_engines_are_too_few_of_each() -> None:
+    """11 calls of 10 ms on the engine and 11 of 30 ms off it are two kinds of length."""
+    rows = []
+    for number in range(24):
+        start = 100.0 * number
+        rows += (
+            [prediction(start, start + 10), ane(start + 1, start + 9)]
+            if number % 2
+            else [prediction(start, start + 30), core_ml(start + 1, start + 29, Engine.CPU)]
+        )
+    shortfall = find_recipe("lengths").find_shortfall(Query(analysis_of(*rows)))
+    assert shortfall is not None
+    assert shortfall.reason.startswith("Net has fewer than 20 measured calls that are alike")
+
+
+def test_no_call_is_named_slow_where_none_is() -> None:
+    rows = [
+        row for start in (0, 20, 40, 60) for row in (prediction(start, start + 10), ane(start + 1, start + 9))
+    ]
+    assert (
+        ask("slow-call", analysis_of(*rows))
+        == "No call is clearly longer than the typical call of its model."
+    )
+    rows += [prediction(100, 900, model="Twin"), ane(101, 899, label="Twin_main__Op0_AneInference")]
+    text = "No call is clearly longer than the typical call of a model that has one."
+    assert ask("slow-call", analysis_of(*rows)) == text
+
+
+def test_calls_at_the_same_time_are_each_counted_whole() -> None:
+    rows = [prediction(0, 10), prediction(5, 15, model="Twin")]
+    text = ask("call-time", analysis_of(*rows))
+    assert text.startswith("2 calls (some at the same time, each counted whole) took 20.0 ms in all")
+    assert ask("call-time", analysis_of(prediction(0, 10))).startswith("The only call took 10.0 ms in all")
+    assert ask("call-time", sample("back-to-back-macos15")).startswith("One call, or several in a row, took")
+
+
+def test_only_some_work_of_the_neural_engine_is_one_row() -> None:
+    text = ask("engine-users", analysis_of(prediction(0, 10), ane(1, 9)))
+    assert (
+        text == "No other process is seen on the Neural Engine: its only row is of calls of App7 (8.00 ms)."
+    )
+
+
+def test_what_is_not_known_is_not_denied() -> None:
+    """A question with "No:" behind it reads as the answer."""
+    _, refused = build_list(list_recipes(Query(sample("waiting-app-ios27"))))
+    texts = [item.text for item in refused.blocks[0].items]  # type: ignore[union-attr]
+    assert texts
+    assert all("? Not known: " in text for text in texts)
 
 
 def test_rows_without_a_process_are_not_called_the_apps() -> None:

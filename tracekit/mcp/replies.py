@@ -87,7 +87,8 @@ class Replies:
         run = next((run.info.run for run in source.toc()), 1)
         tables = list(source.tables(schema, run))
         if not tables:
-            return f"{clip(printable(schema), _MOST_CELL)}: 0 rows, because {_explain_no_rows(opened, schema)}.\n"
+            name = clip(printable(schema), _MOST_CELL)
+            return f"{name}: 0 rows, because {_explain_no_rows(opened, schema)}.\n"
         table, hidden = hide_private(join_tables(tables))
         total = len(table.rows)
         if cursor >= total:

@@ -2,8 +2,8 @@
 
 Each line is worth something to the reader: the headline and the next step most, then the finding that costs
 most, then what each model did, and so on. Lines are selected in that order while they fit, and printed in the
-order of a text; each part counts what it leaves out, and the last line the parts that are left out whole. So a
-smaller budget loses what matters least, wherever it stands.
+order of a text; each part counts what it leaves out, and the last line the parts that are left out whole.
+So a smaller budget loses what matters least, wherever it stands.
 """
 
 from __future__ import annotations

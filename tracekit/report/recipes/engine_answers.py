@@ -92,7 +92,10 @@ def _list_uses(query: Query) -> list[_Use]:
     for owner, name in _OTHER_OWNERS.items():
         mask = is_ane & assignment.is_owner(owner)
         if mask.any():
-            uses.append(_Use(name, int(mask.sum()), int(lengths[mask].sum()), owner is Owner.PROCESS))
+            is_app = owner is Owner.PROCESS
+            # Ranges that are given own no work: what lies in them is the app's.
+            owner_name = "the app" if is_app and not query.calls.is_timed else name
+            uses.append(_Use(owner_name, int(mask.sum()), int(lengths[mask].sum()), is_app))
     return uses
 
 

@@ -20,11 +20,11 @@ from tracekit.report.analysis.finding_entry import describe_finding
 from tracekit.report.document.blocks import Findings
 from tracekit.report.recipes.recipe import Need, Query, Recipe, Reply
 from tracekit.report.recipes.shortfalls import (
+    require_alike_calls,
     require_calls,
     require_calls_on,
     require_gpu_processes,
     require_kinds,
-    require_lengths,
     require_named_owners,
     require_owners,
     require_repeats,
@@ -67,8 +67,8 @@ def _describe_other_work(query: Query) -> str:
     waited_ns = calls.sum_part(BudgetPart.OTHER_CALL, rows) + calls.sum_part(BudgetPart.OTHER_PROCESS, rows)
     if not waited_ns:
         return "No call on the Neural Engine is seen to wait for other work there."
-    whole = format_duration(int(calls.lengths[rows].sum()))
-    return f"Calls on the Neural Engine waited {format_duration(waited_ns)} of {whole} in all for its other work."
+    amounts = f"{format_duration(waited_ns)} of {format_duration(int(calls.lengths[rows].sum()))}"
+    return f"Calls on the Neural Engine waited {amounts} in all for its other work."
 
 
 def _declare(
@@ -84,7 +84,7 @@ def _declare(
         name,
         question,
         _answer_by_findings(kinds, absence),
-        (*needs, require_kinds(kinds, (*((require_lengths,) if needs else ()), *proofs))),
+        (*needs, require_kinds(kinds, proofs)),
         "analysis.findings",
         f"findings.md#{chapter}",
         "findings",
@@ -138,9 +138,9 @@ FINDING_RECIPES = (
         _describe_other_work,
         "engine-contention",
         proofs=(
-            require_calls_on(Engine.ANE),
             require_named_owners,
             require_owners(Engine.ANE, is_for_all=True),
+            require_calls_on(Engine.ANE),
         ),
     ),
     _declare(
@@ -169,8 +169,10 @@ FINDING_RECIPES = (
         "lengths",
         "Do the lengths of calls vary or grow?",
         (latency.LATENCY_OUTLIERS, latency.LATENCY_DRIFT, latency.TWO_POPULATIONS),
-        "No single long call, no drift and no second kind of length is seen.",
+        "On its usual engine, no model is seen with single long calls, a drift, or a second kind of length"
+        " that overlapping calls do not explain.",
         "latency-within-a-model",
+        proofs=(require_alike_calls,),
     ),
     _declare(
         "refused",

@@ -12,12 +12,15 @@ from tracekit.analysis.findings.action import Action, Purpose
 from tracekit.analysis.findings.instruments import record
 from tracekit.analysis.findings.kind import Kind
 from tracekit.analysis.findings.kind import Need as KindNeed
+from tracekit.analysis.findings.latency import list_unlike
+from tracekit.analysis.findings.series import FEWEST
 from tracekit.comparison.findings_shown import explain_unseen
+from tracekit.model.columns import BoolArray
 from tracekit.model.schemas import ANE_TABLES, GPU_INTERVALS
 from tracekit.model.vocabulary import Engine
 from tracekit.report.recipes.recipe import Need, Query, Shortfall
 from tracekit.report.wording.findings.actions import NextStep, next_steps
-from tracekit.report.wording.names import engine_name
+from tracekit.report.wording.names import engine_name, format_name_inside
 from tracekit.text import plural
 
 _INSTRUMENT_OF: Mapping[KindNeed, str] = {KindNeed.GPU: "GPU", KindNeed.SAMPLES: "Time Profiler"}
@@ -43,7 +46,11 @@ def require_lengths(query: Query) -> Shortfall | None:
     """Return a shortfall where the lengths of the calls are the user's, and measure nothing."""
     if query.calls.is_timed:
         return None
-    return Shortfall("its ranges are given, so their lengths measure nothing", _analyze_again(query))
+    step = make_step(query, Action("analyze-all-processes"))
+    return Shortfall(
+        "its ranges are given, so their lengths measure nothing",
+        NextStep("Analyze it without them.", step.command),
+    )
 
 
 def require_neural_engine(query: Query) -> Shortfall | None:
@@ -122,6 +129,19 @@ def find_ane_use(query: Query) -> Use:
     return next(entry.use for entry in query.analysis.evidence if entry.table == ANE_TABLES[0])
 
 
+def require_alike_calls(query: Query) -> Shortfall | None:
+    """Return a shortfall where a model has too few calls on one engine, of which none prepares or fails."""
+    models = list_unlike(query.calls)
+    if not models:
+        return None
+    name = format_name_inside(models[0].name, models[0].is_named)
+    return Shortfall(
+        f"{name} has fewer than {FEWEST} measured calls that are alike: on one engine, without loading"
+        " and failures",
+        make_step(query, record(query.calls, "more-calls")),
+    )
+
+
 def require_gpu_processes(query: Query) -> Shortfall | None:
     """Return a shortfall where no row of the GPU's table names its process."""
     intervals = query.analysis.trace.intervals
@@ -151,7 +171,13 @@ def require_kinds(kinds: Sequence[Kind[Any]], proofs: Sequence[Need] = ()) -> Ne
     def find_shortfall(query: Query) -> Shortfall | None:
         if any(finding.kind in kinds for finding in query.analysis.findings):
             return None
-        rows = np.ones(len(query.analysis.window_rows), bool)
+        if (
+            query.analysis.call_models
+            and not query.calls.is_timed
+            and not {kind.need for kind in kinds} & {KindNeed.LOG, KindNeed.REQUESTS}
+        ):
+            return require_lengths(query)
+        rows = _mark_all(query)
         for kind in kinds:
             reason = explain_unseen(query.observations, kind, rows)
             if reason:
@@ -159,6 +185,10 @@ def require_kinds(kinds: Sequence[Kind[Any]], proofs: Sequence[Need] = ()) -> Ne
         return next(filter(None, (proof(query) for proof in proofs)), None)
 
     return find_shortfall
+
+
+def _mark_all(query: Query) -> BoolArray:
+    return np.ones(len(query.analysis.window_rows), bool)
 
 
 def _record_companion(query: Query, name: Literal["log", "power"]) -> NextStep | None:
@@ -176,11 +206,9 @@ def _make_kind_step(query: Query, need: KindNeed) -> NextStep | None:
     instrument = _INSTRUMENT_OF.get(need)
     instruments = (instrument,) if instrument else ()
     purpose = _PURPOSE_OF.get(need, "engines")
+    if purpose == "more-calls" and query.observations.quantity("length").problem(_mark_all(query)):
+        return None  # more calls would be of as many kinds
     return make_step(query, record(query.calls, purpose, instruments=instruments))
-
-
-def _analyze_again(query: Query) -> NextStep:
-    return make_step(query, Action("analyze-all-processes"))
 
 
 def make_step(query: Query, action: Action) -> NextStep:
