@@ -174,13 +174,18 @@ def test_rows_that_name_no_owner_deny_no_contention() -> None:
     assert shortfall.reason.startswith("rows of the Neural Engine name no process")
 
 
-def test_the_wait_for_other_work_is_stated_where_no_finding_is() -> None:
-    """The other process has the engine for 0.3 ms of the call: less than a finding begins at."""
-    rows = [prediction(0, 20), ane(0.1, 0.4, label=OTHER_LABEL), ane(0.4, 19)]
-    text = ask("contention", analysis_of(*rows))
-    assert text == "Calls on the Neural Engine waited 0.30 ms of 20.0 ms in all for its other work."
+def test_other_work_is_stated_where_no_finding_is() -> None:
+    """The engine works for others for 1 ms of 40 ms, less than a finding begins at, and 3 ms for another call."""
+    rows = [prediction(0, 40), ane(1, 2, label=OTHER_LABEL), ane(2, 30)]
+    twin = [prediction(37, 60, model="Twin"), ane(37, 55, label="Twin_main__Op0_AneInference")]
+    beginning = "While calls ran on the Neural Engine (40.0 ms in all), it also worked"
+    assert ask("contention", analysis_of(*rows)) == f"{beginning} 1.00 ms for other owners."
+    text = ask("contention", analysis_of(*rows, *twin))
+    assert text.endswith("it also worked 1.00 ms for other owners and 3.00 ms for other work of the app.")
     quiet = analysis_of(prediction(0, 20), ane(1, 19))
-    assert ask("contention", quiet) == "No call on the Neural Engine is seen to wait for other work there."
+    assert ask("contention", quiet) == (
+        "While calls ran on the Neural Engine, it is not seen to work for anything else."
+    )
 
 
 def test_one_call_does_not_show_that_an_engine_is_kept() -> None:

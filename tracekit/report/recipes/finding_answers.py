@@ -7,14 +7,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.analysis.findings import beside, cold_start, contention, latency, placement, refusals, waiting
 from tracekit.analysis.findings.copies import COPIES_AROUND_ENGINE
 from tracekit.analysis.findings.find import MORE_FINDINGS
 from tracekit.analysis.findings.kind import Kind
 from tracekit.analysis.findings.partial import PARTLY_ON_ENGINE
 from tracekit.analysis.findings.requested import NOT_ON_REQUESTED_ENGINE
-from tracekit.model.vocabulary import Engine
+from tracekit.model.vocabulary import Engine, Phase
 from tracekit.report.analysis.extent import VERBOSE_TEXT
 from tracekit.report.analysis.finding_entry import describe_finding
 from tracekit.report.document.blocks import Findings
@@ -61,14 +60,20 @@ def _count_left_out(query: Query, kinds: Sequence[Kind[Any]]) -> int:
 
 
 def _describe_other_work(query: Query) -> str:
-    """Return how long calls on the Neural Engine waited for its other work, as the budget counts it."""
-    calls = query.calls
+    """Return how long the Neural Engine did other work while calls ran on it."""
+    calls, measured = query.calls, query.analysis.measured
     rows = np.flatnonzero(calls.serves(Engine.ANE))
-    waited_ns = calls.sum_part(BudgetPart.OTHER_CALL, rows) + calls.sum_part(BudgetPart.OTHER_PROCESS, rows)
-    if not waited_ns:
-        return "No call on the Neural Engine is seen to wait for other work there."
-    amounts = f"{format_duration(waited_ns)} of {format_duration(int(calls.lengths[rows].sum()))}"
-    return f"Calls on the Neural Engine waited {amounts} in all for its other work."
+    busy_ns = calls.sum_work((Engine.ANE,), (Phase.EXECUTE,)).busy_ns[rows]
+    all_ns = measured.everything((Engine.ANE, Phase.EXECUTE)).within(calls.starts[rows], calls.ends[rows])
+    amounts = {
+        "other owners": int(query.analysis.times["foreign_ns"].to_numpy(np.int64)[rows].sum()),
+        "other work of the app": int(np.maximum(all_ns - busy_ns, 0).sum()),
+    }
+    parts = [f"{format_duration(amount_ns)} for {owner}" for owner, amount_ns in amounts.items() if amount_ns]
+    if not parts:
+        return "While calls ran on the Neural Engine, it is not seen to work for anything else."
+    whole = format_duration(int(calls.lengths[rows].sum()))
+    return f"While calls ran on the Neural Engine ({whole} in all), it also worked {' and '.join(parts)}."
 
 
 def _declare(
