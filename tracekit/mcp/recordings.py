@@ -84,6 +84,8 @@ class RecordingStore:
         with self._lock:
             paths = {identifier: path for path, identifier in self._ids.items()}
             path = paths.get(text) or self.resolve(text)
+            if Path(os.path.realpath(path)) != path:
+                raise UsageError(f"{self.name(path)} has become a link. Next: open another recording.")
             if path not in self._ids and len(self._ids) >= _MOST_RECORDINGS:
                 raise UsageError(
                     f"{_MOST_RECORDINGS:,} recordings are open, which is the most. Next: restart the server."
