@@ -86,6 +86,9 @@ def test_a_model_of_two_processes_is_found_by_either_name() -> None:
     analysis = calls_of("Net", "Net")
     model = analysis.call_models[0]
     names = ("Net", "Net (process 7)")
+    unnamed = SimpleNamespace(call_models=[replace(model, model=""), model])
+    assert _find_models(unnamed, ("", "Net"), "") == [0]  # type: ignore[arg-type]
+    assert _find_models(unnamed, ("predict()", "Net"), "") == [0, 1]  # type: ignore[arg-type]
     both = SimpleNamespace(call_models=[model, replace(model, pid=7)])
     assert [_find_models(both, names, name) for name in names] == [[0], [1]]  # type: ignore[arg-type]
 

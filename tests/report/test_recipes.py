@@ -1,4 +1,4 @@
-"""Recipes: the question, what a recording lacks for it, and the first sentence of its answer."""
+"""Recipes: the question, what a recording lacks for it, and the first sentence of its reply."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def test_only_some_work_of_the_neural_engine_is_one_row() -> None:
 
 
 def test_what_is_not_known_is_not_denied() -> None:
-    """A question with "No:" behind it reads as the answer."""
+    """A question with "No:" behind it reads as denied."""
     _, refused = build_list(list_recipes(Query(sample("waiting-app-ios27"))))
     texts = [item.text for item in refused.blocks[0].items]  # type: ignore[union-attr]
     assert texts

@@ -87,13 +87,12 @@ def find_call(analysis: Analysis, text: str) -> int:
 
 
 def _find_models(analysis: Analysis, names: Sequence[str], name: str) -> list[int]:
-    """Return the models of a name: as it stands in identifiers, else as in the recording; all for "".
+    """Return the models of a name: as it stands in identifiers, else as in the recording.
 
-    The models of two processes have one name in the recording, and two in identifiers.
+    The models of two processes have one name in the recording, and two in identifiers. All are meant by "",
+    unless that is the name of one.
     """
-    if not name:
-        return list(range(len(names)))
-    models = [model.model for model in analysis.call_models]
+    models = [model.model if name else "" for model in analysis.call_models]
     for candidates in (names, list(map(write_name, names)), models):
         if name in candidates:
             return [position for position, candidate in enumerate(candidates) if candidate == name]
