@@ -249,6 +249,37 @@ def test_only_some_work_of_the_neural_engine_is_one_row() -> None:
     )
 
 
+def test_findings_beyond_those_that_are_listed_count() -> None:
+    rows: list[object] = []
+    for number in range(60):
+        name = f"{chr(ord('a') + number // 20)}{chr(ord('a') + number % 20)}Net"
+        start = 100.0 * number
+        rows += [
+            prediction(start, start + 10, model=name),
+            ane(start + 1, start + 9, label=f"{name}_main__Op0_AneInference"),
+        ]
+        rows += [prediction(start + 20, start + 30, model=name)]
+        rows += [core_ml(start + 21, start + 29, Engine.CPU, name)]
+    text = ask("left-engine", analysis_of(*rows))
+    assert text.endswith(" And 59 more findings.")
+
+
+def test_processes_of_one_name_have_their_numbers() -> None:
+    trace = with_evidence(
+        trace_of([(0.0, "a", CALL), (100.0, "b", CALL)], processes={"b": 8}),
+        [
+            prediction(0, 10),
+            ane(1, 9, pid=7),
+            prediction(100, 110, pid=8),
+            ane(101, 106, pid=8),
+        ],
+    )
+    twins = replace(trace, threads=trace.threads.assign(process="App"))
+    assert ask("engine-users", analyze(twins)) == (
+        "The Neural Engine's 2 rows by owner: calls of App (process 7) 8.00 ms, calls of App (process 8) 5.00 ms."
+    )
+
+
 def test_what_is_not_known_is_not_denied() -> None:
     """A question with "No:" behind it reads as denied."""
     _, refused = build_list(list_recipes(Query(sample("waiting-app-ios27"))))

@@ -19,7 +19,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.errors import UsageError
 from tracekit.report import wording
 from tracekit.report.identifiers import name_call, name_findings, write_name
-from tracekit.report.recipes.recipe import Query
+from tracekit.report.recipes.recipe import Query, Recipe, Shortfall
 from tracekit.report.recipes.registry import describe_shortfall, list_shortfalls
 from tracekit.report.wording.findings import finding_text
 from tracekit.text import clip, format_duration, plural, printable
@@ -106,9 +106,18 @@ def _iter_lines(analysis: Analysis, most_bytes: int) -> Iterator[_Line]:
         severity = "" if issue.severity == "info" else f"{issue.severity}: "
         rank = 20.0 if severity else 60.0
         yield _Line(_LIMITS, rank + position, _clip(f"{severity}{issue.message}", f"limit:{issue.code}"))
-    for position, (recipe, shortfall) in enumerate(list_shortfalls(Query(analysis))):
-        text = describe_shortfall(recipe, shortfall)
-        yield _Line(_UNANSWERED, 50.0 + position, _clip(text, recipe.name))
+    yield from _iter_unanswered(analysis)
+
+
+def _iter_unanswered(analysis: Analysis) -> Iterator[_Line]:
+    """Yield a line per reason why questions have no answer, with their names."""
+    by_reason: dict[str, list[tuple[Recipe, Shortfall]]] = {}
+    for recipe, shortfall in list_shortfalls(Query(analysis)):
+        by_reason.setdefault(shortfall.reason, []).append((recipe, shortfall))
+    for position, (reason, entries) in enumerate(by_reason.items()):
+        text = describe_shortfall(*entries[0]) if len(entries) == 1 else f"Not known: {reason}"
+        names = ", ".join(recipe.name for recipe, _ in entries)
+        yield _Line(_UNANSWERED, 50.0 + position, _clip(text, names))
 
 
 def _iter_findings(analysis: Analysis) -> Iterator[_Line]:
