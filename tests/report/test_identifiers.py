@@ -79,6 +79,15 @@ def test_what_a_brief_prints_can_be_pasted_back(name: str) -> None:
     for identifier in (*rows, f"call:{write_name(name)}/2"):
         text = print_text(build_identified(analysis, find_identified(analysis, identifier)))
         assert not {"\x1b", "\u202e"} & set(text)
+        assert max(map(len, text.splitlines())) < 200
+
+
+def test_a_range_is_found_by_what_its_list_prints() -> None:
+    trace = tracekit.open_trace(ROOT / "sample_traces" / "waiting-app-ios27")
+    analysis = tracekit.analyze(trace, windows=["0ms-300ms", "300ms-700ms"])
+    assert name_call(analysis, 1) == "call:ranges/2"
+    assert find_identified(analysis, "call:ranges/2").position == 1
+    assert "call:ranges/2" in show("model:ranges", analysis)
 
 
 def test_a_model_of_two_processes_is_found_by_either_name() -> None:

@@ -280,6 +280,16 @@ def test_processes_of_one_name_have_their_numbers() -> None:
     )
 
 
+def test_names_of_a_recording_are_escaped_and_cut_in_reasons() -> None:
+    analysis = analysis_of(
+        *(prediction(20.0 * n, 20.0 * n + 10, model="\x1b[31m" + "x" * 9_000) for n in range(3))
+    )
+    shortfall = find_recipe("lengths").find_shortfall(Query(analysis))
+    assert shortfall is not None
+    assert shortfall.reason.startswith("\\x1b[31mxxx")
+    assert len(shortfall.reason) < 120
+
+
 def test_what_is_not_known_is_not_denied() -> None:
     """A question with "No:" behind it reads as denied."""
     _, refused = build_list(list_recipes(Query(sample("waiting-app-ios27"))))

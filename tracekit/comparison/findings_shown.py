@@ -15,9 +15,10 @@ from tracekit.comparison.observations import Names, Observations
 from tracekit.model.columns import BoolArray
 from tracekit.model.schemas import GPU_INTERVALS, MODEL_LOADING
 from tracekit.model.vocabulary import Engine
-from tracekit.text import plural
+from tracekit.text import clip, plural, printable
 
 _ACCELERATORS = (Engine.ANE, Engine.GPU)
+_NAME_WIDTH = 60
 
 
 def explain_unseen(observations: Observations, kind: Kind[Any], rows: BoolArray) -> str:
@@ -56,10 +57,11 @@ def _require_calls(fewest: int) -> Callable[[Observations, BoolArray], str]:
         counts = Counter({str(name): 0 for name in _choose_names(observations)[rows]})
         counts.update(map(str, names))
         name, count = min(counts.items(), key=lambda entry: (entry[1], entry[0]))
+        short_name = clip(printable(name), _NAME_WIDTH) or "a model"
         return (
             ""
             if count >= fewest
-            else f"{name or 'a model'} has {plural(count, 'call')} after its first, and {fewest} are needed"
+            else f"{short_name} has {plural(count, 'call')} after its first, and {fewest} are needed"
         )
 
     return shortfall

@@ -30,9 +30,9 @@ class Identified:
 
 
 def name_call(analysis: Analysis, row: int, names: wording.CallNames | None = None) -> str:
-    """Return ``call:Tagger/2`` for a window."""
+    """Return ``call:Tagger/2`` for a window; ``call:ranges/2`` for one that the user gave."""
     names = names or wording.call_names(analysis)
-    return f"call:{write_name(names.name(row))}/{names.numbers[row]}"
+    return f"call:{write_name(names.names[names.group[row]])}/{names.numbers[row]}"
 
 
 def write_name(name: str) -> str:
