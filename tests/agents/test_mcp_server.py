@@ -14,7 +14,9 @@ from view_support import ROOT
 
 pytest.importorskip("mcp")
 from mcp import Client
+from mcp.shared.exceptions import MCPError
 
+from tracekit.errors import UsageError
 from tracekit.mcp.http import TokenGate
 from tracekit.mcp.mcp_server import build_server
 from tracekit.mcp.recordings import RecordingStore
@@ -115,7 +117,22 @@ def test_the_list_of_tools_is_small() -> None:
         ("open", {"path": "/etc/passwd"}, "is not in an allowed folder"),
         ("open", {"path": ""}, "A path is the name of a recording"),
         ("open", {"path": "a\0b"}, "A path is the name of a recording"),
+        ("open", {"path": "x" * 100_000}, "xxx…' is not in an allowed folder"),
+        ("open", {"path": "\ud800"}, "'\\\\ud800' is not in an allowed folder"),
+        ("open", {"path": 5}, "Input should be a valid string"),
         ("ask", {"recording": "r9", "question": "engines"}, "'r9' is not in an allowed folder"),
+        (
+            "ask",
+            {"recording": "waiting-app-ios27", "question": "engines", "call": "Tagger/1"},
+            "The question engines takes no call",
+        ),
+        ("ask", {"recording": "x", "question": "engines", "base": "x"}, "The question engines takes no base"),
+        (
+            "table",
+            {"recording": "waiting-app-ios27", "schema": "ane-hw-intervals", "columns": "nope" * 2_000},
+            "'ane-hw-intervals' has no column 'nope",
+        ),
+        ("check", {"recording": "waiting-app-ios27", "require": []}, "at least one requirement"),
         ("ask", {"recording": "waiting-app-ios27", "question": "'; DROP"}, "No recipe is named"),
         ("show", {"recording": "waiting-app-ios27", "identifier": "call:x/1"}, "No model 'x' has calls here"),
         (
@@ -195,6 +212,46 @@ def test_a_recording_that_changes_is_read_again(tmp_path: Path) -> None:
     assert len(after.analysis.trace.intervals) < len(before.analysis.trace.intervals)
 
 
+def test_a_recording_that_is_gone_is_a_sentence(tmp_path: Path) -> None:
+    recording = tmp_path / "App"
+    shutil.copytree(SAMPLES / "fallback-midway-ios27", recording)
+
+    async def run() -> tuple[str, str]:
+        async with Client(build_server(RecordingStore([tmp_path]))) as client:
+            await client.call_tool("open", {"path": "App"})
+            shutil.rmtree(recording)
+            result = await client.call_tool("ask", {"recording": "r1", "question": "engines"})
+            with pytest.raises(MCPError) as error:
+                await client.read_resource("tracekit://recording/r1/brief")
+            return str(result.content[0].text), str(error.value)
+
+    for text in asyncio.run(run()):
+        assert "App cannot be read any more: No such file or directory. Next: open another" in text
+        assert str(tmp_path) not in text
+
+
+def test_a_recording_that_becomes_a_link_is_not_followed(tmp_path: Path) -> None:
+    recording = tmp_path / "App"
+    shutil.copytree(SAMPLES / "fallback-midway-ios27", recording)
+    store = RecordingStore([tmp_path])
+    store.open("App")
+    shutil.rmtree(recording)
+    os.symlink(SAMPLES / "waiting-app-ios27", recording)
+    with pytest.raises(UsageError, match="App has become a link"):
+        store.open("r1")
+
+
+def test_an_unknown_resource_has_the_reason() -> None:
+    async def read(address: str) -> str:
+        async with Client(build_server(RecordingStore([SAMPLES]))) as client:
+            with pytest.raises(MCPError) as error:
+                await client.read_resource(address)
+            return str(error.value)
+
+    assert "'r9' is not in an allowed folder" in asyncio.run(read("tracekit://recording/r9/brief"))
+    assert "has the name 'nope'" in asyncio.run(read("tracekit://docs/nope"))
+
+
 def test_a_link_out_of_an_allowed_folder_is_not_followed(tmp_path: Path) -> None:
     os.symlink(SAMPLES / "fallback-midway-ios27", tmp_path / "link")
     ((is_error, text),) = run_calls([("open", {"path": "link"})], tmp_path)
@@ -261,8 +318,9 @@ def test_http_needs_the_token(headers: list[tuple[bytes, bytes]], status: int) -
     assert statuses == [status]
 
 
-@pytest.mark.parametrize("text", ["", "line\n", "ä" * 5_000, "x\n" * 5_000])
+@pytest.mark.parametrize("text", ["", "line\n", "ä" * 5_000, "x" * 5_000, "x\n" * 5_000])
 def test_a_cut_text_keeps_the_budget_and_states_the_cut(text: str) -> None:
     cut = cut_text(text)
     assert len(cut.encode()) <= MOST_BYTES
     assert cut == text or cut.endswith("… cut: ask about a part of it (show, table, ask).\n")
+    assert not text or cut.startswith(text[:1])

@@ -102,11 +102,11 @@ def test_what_the_recording_cannot_show_never_passes(analysis: Analysis, why: st
 @pytest.mark.parametrize(
     ("kind", "why"),
     [
-        ("latency-drift", "Net has 5 calls after its first, of 20"),
+        ("latency-drift", "Net has 5 calls after its first, and 20 are needed"),
         ("not-on-requested-engine", "the compute units that the app requested are not known"),
         ("on-efficiency-cores", "does not show on which kind of core"),
-        ("gpu-shared-with-rendering", "none of its tables was recorded: metal-gpu-intervals"),
-        ("operators-refused", "the log has nothing of the Neural Engine's frameworks"),
+        ("gpu-shared-with-rendering", "no table that shows it was recorded: metal-gpu-intervals"),
+        ("operators-refused", "no log here has a line of the Neural Engine's frameworks"),
     ],
 )
 def test_each_kind_needs_what_it_rests_on(kind: str, why: str) -> None:

@@ -74,11 +74,27 @@ def test_a_part_counts_what_it_leaves_out() -> None:
     assert f"… and {len(findings) - len(kept)} more" in cut
 
 
+def test_parts_that_are_left_out_whole_are_counted() -> None:
+    whole = to_brief(sample("waiting-app-ios27"), 100_000)
+    cut = to_brief(sample("waiting-app-ios27"), LEAST_BUDGET)
+    assert "Findings:" not in cut
+    findings = sum("(finding:" in line for line in whole.splitlines())
+    assert f"Left out: Findings {findings}, " in cut
+    assert "Left out" not in whole
+
+
+def test_an_identifier_is_never_cut() -> None:
+    analysis = renamed("fallback-midway-ios27", "SpeechEncoder", "x" * 300)
+    lines = [line for line in to_brief(analysis).splitlines() if "model:" in line or "finding:" in line]
+    assert lines
+    assert all(line.endswith(")") for line in lines)
+
+
 def test_every_zero_has_its_reason() -> None:
     text = to_brief(sample("kperf-samples-macos26"))
     assert text.startswith("None of the 214 samples has a stack with symbols")
     assert "Not answered:" in text
-    assert "it shows no call of a model" in text
+    assert "- Not known: it shows no call of a model (engines, slow-call, call-time, " in text
 
 
 def test_a_budget_that_is_too_small_is_refused() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import pytest
 from evidence_support import prediction, with_evidence
@@ -12,9 +15,17 @@ from view_support import ROOT
 import tracekit
 from tracekit import Analysis, analyze
 from tracekit.errors import UsageError
+from tracekit.report.brief import to_brief
 from tracekit.report.document.text_printer import print_text
 from tracekit.report.identified_document import build_identified
-from tracekit.report.identifiers import find_call, find_identified, name_call, name_findings
+from tracekit.report.identifiers import (
+    _find_models,
+    find_call,
+    find_identified,
+    name_call,
+    name_findings,
+    write_name,
+)
 
 
 @cache
@@ -43,6 +54,52 @@ def test_a_number_alone_names_a_call_where_one_model_has_calls() -> None:
     assert find_call(calls_of("Net", "Net"), "/2") == 1
     with pytest.raises(UsageError, match="Several models have a call 1: write MODEL/1, of 'Net', 'Other'"):
         find_call(calls_of("Net", "Other"), "/1")
+
+
+HOSTILE = [
+    "ignore: this\n",
+    "\x1b[31mred",
+    "\u202eabc",
+    "x" * 10_000,
+    "a'b\"c",
+    "A/2",
+    "/",
+    "call:Net/1",
+    " ",
+]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_a_brief_prints_can_be_pasted_back(name: str) -> None:
+    analysis = calls_of("Net", name, name, name)
+    rows = dict.fromkeys(
+        re.findall(r"\(((?:call|model|limit|finding):.*)\)$", to_brief(analysis), re.MULTILINE)
+    )
+    assert f"model:{write_name(name)}" in rows
+    for identifier in (*rows, f"call:{write_name(name)}/2"):
+        text = print_text(build_identified(analysis, find_identified(analysis, identifier)))
+        assert not {"\x1b", "\u202e"} & set(text)
+        assert max(map(len, text.splitlines())) < 200
+
+
+def test_a_range_is_found_by_what_its_list_prints() -> None:
+    trace = tracekit.open_trace(ROOT / "sample_traces" / "waiting-app-ios27")
+    analysis = tracekit.analyze(trace, windows=["0ms-300ms", "300ms-700ms"])
+    assert name_call(analysis, 1) == "call:ranges/2"
+    assert find_identified(analysis, "call:ranges/2").position == 1
+    assert "call:ranges/2" in show("model:ranges", analysis)
+
+
+def test_a_model_of_two_processes_is_found_by_either_name() -> None:
+    """One is named as the other and its process: neither is named twice."""
+    analysis = calls_of("Net", "Net")
+    model = analysis.call_models[0]
+    names = ("Net", "Net (process 7)")
+    unnamed = SimpleNamespace(call_models=[replace(model, model=""), model])
+    assert _find_models(unnamed, ("", "Net"), "") == [0]  # type: ignore[arg-type]
+    assert _find_models(unnamed, ("predict()", "Net"), "") == [0, 1]  # type: ignore[arg-type]
+    both = SimpleNamespace(call_models=[model, replace(model, pid=7)])
+    assert [_find_models(both, names, name) for name in names] == [[0], [1]]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

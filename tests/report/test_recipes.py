@@ -1,4 +1,4 @@
-"""Recipes: the question, what a recording lacks for it, and the first sentence of its answer."""
+"""Recipes: the question, what a recording lacks for it, and the first sentence of its reply."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ ANSWERED = {
     "slow-call": ("waiting-app-ios27", "Call 4 of Segmenter took 24.9 ms, the typical call 17.9 ms"),
     "call-time": ("waiting-app-ios27", "21 calls took 504 ms in all: Neural Engine 45 %"),
     "left-engine": ("fallback-midway-ios27", "SpeechEncoder left the Neural Engine"),
-    "pieces": ("waiting-app-ios27", "No model is seen with its calls cut into pieces"),
-    "first-call": ("concurrent-models-ios27", "No model was compiled or loaded again"),
+    "pieces": ("waiting-app-ios27", "No model is seen with half of its calls cut into pieces"),
+    "first-call": ("concurrent-models-ios27", "No model is seen to be compiled, or loaded again"),
     "idle": ("waiting-app-ios27", "Calls of Tagger idle for 12.0 ms of 30.9 ms"),
     "contention": ("waiting-app-ios27", "The Neural Engine worked for PersonSegmenter"),
     "between-calls": ("waiting-app-ios27", "Between calls of Segmenter, the app computes longer"),
@@ -71,14 +71,14 @@ REFUSED = {
     "left-engine": ("failing-requests-macos27", "the engine of 3 of 10 calls is unknown"),
     "requested-engine": ("waiting-app-ios27", "the compute units that the app requested are not known"),
     "pieces": ("ane-espresso-macos13", "no table measured the ANE"),
-    "first-call": ("waiting-app-ios27", "Classifier has 4 calls after its first, of 5"),
+    "first-call": ("waiting-app-ios27", "Classifier has 4 calls after its first, and 5 are needed"),
     "idle": ("ane-espresso-macos13", "no call shows when nothing works"),
     "contention": ("ane-espresso-macos13", "no table measured the ANE"),
-    "gpu-sharing": ("waiting-app-ios27", "none of its tables was recorded: metal-gpu-intervals"),
+    "gpu-sharing": ("waiting-app-ios27", "no table that shows it was recorded: metal-gpu-intervals"),
     "between-calls": ("kperf-samples-macos26", "it shows no call of a model"),
     "copies": ("kperf-samples-macos26", "it shows no call of a model"),
-    "lengths": ("waiting-app-ios27", "Classifier has 4 calls after its first, of 20"),
-    "refused": ("waiting-app-ios27", "the log has no request to the Neural Engine"),
+    "lengths": ("waiting-app-ios27", "Classifier has 4 calls after its first, and 20 are needed"),
+    "refused": ("waiting-app-ios27", "no log here has a request to the Neural Engine"),
     "engine-users": ("ane-espresso-macos13", "it has no table of the Neural Engine"),
     "energy": ("waiting-app-ios27", "nothing in it measures power"),
     "slower": ("waiting-app-ios27", "it takes a second recording"),
@@ -113,10 +113,7 @@ def test_what_the_samples_do_not_answer_other_recordings_do() -> None:
     assert ask("requested-engine", sample("concurrent-models-ios27", "all")) == (
         "No model is seen off the engines that the app requested."
     )
-    assert (
-        ask("lengths", many_calls())
-        == "No single long calls, no drift and no second kind of lengths is seen."
-    )
+    assert ask("lengths", many_calls()).startswith("On its usual engine, no model is seen with single long")
     assert "60.0 ms" in ask("lengths", many_calls(slow=17))
     assert ask("energy", priced(BACK_TO_BACK, [1000] * 20)).startswith("A call of Net took 20 mJ (ANE)")
     waiting = sample("waiting-app-ios27")
@@ -143,7 +140,7 @@ def test_a_part_that_changed_by_more_than_the_length_is_not_its_cause() -> None:
     [
         (
             [prediction(0, 10), ane(1, 9), prediction(20, 30), ane(21, 29)],
-            "No other process is seen on the Neural Engine: its 2 rows are all of calls of",
+            "No other process is seen on the Neural Engine: all of its 2 rows are of calls of App7 (16.0 ms).",
         ),
         (
             [prediction(0, 10), ane(1, 5), ane(5, 9, label=OTHER_LABEL)],
@@ -157,6 +154,148 @@ def test_a_part_that_changed_by_more_than_the_length_is_not_its_cause() -> None:
 )
 def test_rows_of_the_neural_engine_by_owner(rows: list[object], text: str) -> None:
     assert ask("engine-users", analysis_of(*rows)).startswith(text)
+
+
+def test_nothing_is_denied_that_contested_work_may_be() -> None:
+    """The engine worked in each call, for it or for another process: it may be in part on the engine."""
+    query = Query(sample("same-name-two-processes-macos27"))
+    for name in ("left-engine", "pieces", "contention"):
+        shortfall = find_recipe(name).find_shortfall(query)
+        assert shortfall is not None
+        assert shortfall.reason == (
+            "in 7 of 7 calls, the Neural Engine worked for the call or for another owner, and nothing decides"
+            " which"
+        )
+
+
+def test_rows_that_name_no_owner_deny_no_contention() -> None:
+    shortfall = find_recipe("contention").find_shortfall(Query(sample("ane-intervals-macos26")))
+    assert shortfall is not None
+    assert shortfall.reason.startswith("rows of the Neural Engine name no process")
+
+
+def test_other_work_is_stated_where_no_finding_is() -> None:
+    """The engine works for others for 1 ms of 40 ms, less than a finding begins at, and 3 ms for another call."""
+    rows = [prediction(0, 40), ane(1, 2, label=OTHER_LABEL), ane(2, 30)]
+    twin = [prediction(37, 60, model="Twin"), ane(37, 55, label="Twin_main__Op0_AneInference")]
+    beginning = "While calls ran on the Neural Engine (40.0 ms in all), it also worked"
+    assert ask("contention", analysis_of(*rows)) == f"{beginning} 1.00 ms for other owners."
+    text = ask("contention", analysis_of(*rows, *twin))
+    assert text.endswith("it also worked 1.00 ms for other owners and 3.00 ms for other work of the app.")
+    quiet = analysis_of(prediction(0, 20), ane(1, 19))
+    assert ask("contention", quiet) == (
+        "While calls ran on the Neural Engine, it is not seen to work for anything else."
+    )
+
+
+def test_one_call_does_not_show_that_an_engine_is_kept() -> None:
+    shortfall = find_recipe("left-engine").find_shortfall(Query(analysis_of(prediction(0, 10), ane(1, 9))))
+    assert shortfall is not None
+    assert shortfall.reason == "no model has a second call"
+
+
+def test_ranges_that_are_given_deny_nothing() -> None:
+    trace = tracekit.open_trace(ROOT / "sample_traces" / "waiting-app-ios27")
+    analysis = tracekit.analyze(trace, windows=["0ms-300ms", "300ms-700ms"])
+    for entry in list_recipes(Query(analysis)):
+        if entry.recipe.name in ("left-engine", "pieces", "contention", "idle", "copies"):
+            assert entry.shortfall is not None
+            assert entry.shortfall.reason.startswith("its ranges are given")
+            assert entry.shortfall.step is not None
+            assert entry.shortfall.step.text == "Analyze it without them."
+    assert "the app 228 ms" in ask("engine-users", analysis)
+
+
+def test_lengths_on_two_engines_are_too_few_of_each() -> None:
+    """11 calls of 10 ms on the engine and 11 of 30 ms off it are two kinds of length."""
+    rows = []
+    for number in range(24):
+        start = 100.0 * number
+        rows += (
+            [prediction(start, start + 10), ane(start + 1, start + 9)]
+            if number % 2
+            else [prediction(start, start + 30), core_ml(start + 1, start + 29, Engine.CPU)]
+        )
+    shortfall = find_recipe("lengths").find_shortfall(Query(analysis_of(*rows)))
+    assert shortfall is not None
+    assert shortfall.reason.startswith("Net has fewer than 20 measured calls that are alike")
+
+
+def test_no_call_is_named_slow_where_none_is() -> None:
+    rows = [
+        row for start in (0, 20, 40, 60) for row in (prediction(start, start + 10), ane(start + 1, start + 9))
+    ]
+    assert (
+        ask("slow-call", analysis_of(*rows))
+        == "No call is clearly longer than the typical call of its model."
+    )
+    rows += [prediction(100, 900, model="Twin"), ane(101, 899, label="Twin_main__Op0_AneInference")]
+    text = "No call is clearly longer than the typical call of a model that has one."
+    assert ask("slow-call", analysis_of(*rows)) == text
+
+
+def test_calls_at_the_same_time_are_each_counted_whole() -> None:
+    rows = [prediction(0, 10), prediction(5, 15, model="Twin")]
+    text = ask("call-time", analysis_of(*rows))
+    assert text.startswith("2 calls (some at the same time, each counted whole) took 20.0 ms in all")
+    assert ask("call-time", analysis_of(prediction(0, 10))).startswith("The only call took 10.0 ms in all")
+    assert ask("call-time", sample("back-to-back-macos15")).startswith("One call, or several in a row, took")
+
+
+def test_only_some_work_of_the_neural_engine_is_one_row() -> None:
+    text = ask("engine-users", analysis_of(prediction(0, 10), ane(1, 9)))
+    assert (
+        text == "No other process is seen on the Neural Engine: its only row is of calls of App7 (8.00 ms)."
+    )
+
+
+def test_findings_beyond_those_that_are_listed_count() -> None:
+    rows: list[object] = []
+    for number in range(60):
+        name = f"{chr(ord('a') + number // 20)}{chr(ord('a') + number % 20)}Net"
+        start = 100.0 * number
+        rows += [
+            prediction(start, start + 10, model=name),
+            ane(start + 1, start + 9, label=f"{name}_main__Op0_AneInference"),
+        ]
+        rows += [prediction(start + 20, start + 30, model=name)]
+        rows += [core_ml(start + 21, start + 29, Engine.CPU, name)]
+    text = ask("left-engine", analysis_of(*rows))
+    assert text.endswith(" And 59 more findings.")
+
+
+def test_processes_of_one_name_have_their_numbers() -> None:
+    trace = with_evidence(
+        trace_of([(0.0, "a", CALL), (100.0, "b", CALL)], processes={"b": 8}),
+        [
+            prediction(0, 10),
+            ane(1, 9, pid=7),
+            prediction(100, 110, pid=8),
+            ane(101, 106, pid=8),
+        ],
+    )
+    twins = replace(trace, threads=trace.threads.assign(process="App"))
+    assert ask("engine-users", analyze(twins)) == (
+        "The Neural Engine's 2 rows by owner: calls of App (process 7) 8.00 ms, calls of App (process 8) 5.00 ms."
+    )
+
+
+def test_names_of_a_recording_are_escaped_and_cut_in_reasons() -> None:
+    analysis = analysis_of(
+        *(prediction(20.0 * n, 20.0 * n + 10, model="\x1b[31m" + "x" * 9_000) for n in range(3))
+    )
+    shortfall = find_recipe("lengths").find_shortfall(Query(analysis))
+    assert shortfall is not None
+    assert shortfall.reason.startswith("\\x1b[31mxxx")
+    assert len(shortfall.reason) < 120
+
+
+def test_what_is_not_known_is_not_denied() -> None:
+    """A question with "No:" behind it reads as denied."""
+    _, refused = build_list(list_recipes(Query(sample("waiting-app-ios27"))))
+    texts = [item.text for item in refused.blocks[0].items]  # type: ignore[union-attr]
+    assert texts
+    assert all("? Not known: " in text for text in texts)
 
 
 def test_rows_without_a_process_are_not_called_the_apps() -> None:

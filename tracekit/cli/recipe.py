@@ -8,7 +8,6 @@ from tracekit.cli.analysing import add_analysis_options, analyse
 from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.documents import write_document
 from tracekit.cli.output import HELP, add_output_options, check_output, explain_inputs, guess_format
-from tracekit.errors import UsageError
 
 _FORMATS = {".txt": "text", ".md": "markdown"}
 
@@ -54,12 +53,10 @@ def recipe_command(
     chosen = guess_format(file_format, output, _FORMATS)
     from tracekit.report.recipes.document import build_reply
     from tracekit.report.recipes.recipe import Query
-    from tracekit.report.recipes.registry import answer_recipe, find_recipe
+    from tracekit.report.recipes.registry import answer_recipe, check_parameters, find_recipe
 
     recipe = find_recipe(name)
-    for value, parameter in ((call_name, "call"), (base, "base")):
-        if value is not None and recipe.parameter != parameter:
-            raise UsageError(f"The question {name} takes no --{parameter}: {recipe.question}")
+    check_parameters(recipe, call_name, base)
     analysis = analyse(inputs, options)
     row = None
     if call_name is not None:

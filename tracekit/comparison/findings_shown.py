@@ -15,9 +15,10 @@ from tracekit.comparison.observations import Names, Observations
 from tracekit.model.columns import BoolArray
 from tracekit.model.schemas import GPU_INTERVALS, MODEL_LOADING
 from tracekit.model.vocabulary import Engine
-from tracekit.text import plural
+from tracekit.text import clip, plural, printable
 
 _ACCELERATORS = (Engine.ANE, Engine.GPU)
+_NAME_WIDTH = 60
 
 
 def explain_unseen(observations: Observations, kind: Kind[Any], rows: BoolArray) -> str:
@@ -56,10 +57,11 @@ def _require_calls(fewest: int) -> Callable[[Observations, BoolArray], str]:
         counts = Counter({str(name): 0 for name in _choose_names(observations)[rows]})
         counts.update(map(str, names))
         name, count = min(counts.items(), key=lambda entry: (entry[1], entry[0]))
+        short_name = clip(printable(name), _NAME_WIDTH) or "a model"
         return (
             ""
             if count >= fewest
-            else f"{name or 'a model'} has {plural(count, 'call')} after its first, of {fewest}"
+            else f"{short_name} has {plural(count, 'call')} after its first, and {fewest} are needed"
         )
 
     return shortfall
@@ -97,7 +99,7 @@ def _require_tables(*names: str) -> Callable[[Observations, BoolArray], str]:
     def shortfall(observations: Observations, _rows: BoolArray) -> str:
         evidence = observations.analysis.evidence
         recorded = any({*names} & {*row.source.split(", ")} and row.state != "absent" for row in evidence)
-        return "" if recorded else f"none of its tables was recorded: {', '.join(names)}"
+        return "" if recorded else f"no table that shows it was recorded: {', '.join(names)}"
 
     return shortfall
 
@@ -118,10 +120,10 @@ _SHORTFALLS: Mapping[Need, Callable[[Observations, BoolArray], str]] = {
 
 def _check_log(observations: Observations, need: Need) -> str:
     if need is Need.REQUESTS:
-        missing = "the log has no request to the Neural Engine"
+        missing = "no log here has a request to the Neural Engine"
         return "" if observations.analysis.requests.requests else missing
     has_lines = len(observations.analysis.trace.engine_log) > 0
-    return "" if has_lines else "the log has nothing of the Neural Engine's frameworks"
+    return "" if has_lines else "no log here has a line of the Neural Engine's frameworks"
 
 
 def _check_engines(observations: Observations, rows: BoolArray) -> str:

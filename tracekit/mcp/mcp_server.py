@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, ParamSpec
 
 from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.types import ToolAnnotations
 
 import tracekit
@@ -60,26 +60,50 @@ def _report_errors(store: RecordingStore, reply: Callable[_P, str]) -> Callable[
     async def run(*args: _P.args, **kwargs: _P.kwargs) -> str:
         try:
             return await asyncio.to_thread(reply, *args, **kwargs)
-        except TracekitError as error:
-            message = " ".join([str(error), *error.lines])
-            raise ToolError(cut_text(printable(store.hide_folders(message)))) from error
+        except (TracekitError, OSError) as error:
+            raise ToolError(_describe_error(store, error)) from error
+
+    return run
+
+
+def _describe_error(store: RecordingStore, error: TracekitError | OSError) -> str:
+    """Return a message without paths outside of the allowed folders; the system's has none of them."""
+    if isinstance(error, OSError):
+        return f"A file cannot be read: {error.strerror}. Next: open the recording again."
+    return cut_text(printable(store.hide_folders(" ".join([str(error), *error.lines]))))
+
+
+def _report_resource_errors(store: RecordingStore, read: Callable[_P, str]) -> Callable[_P, str]:
+    """Return a resource that raises its errors as the protocol's."""
+
+    @wraps(read)
+    def run(*args: _P.args, **kwargs: _P.kwargs) -> str:
+        try:
+            return read(*args, **kwargs)
+        except (TracekitError, OSError) as error:
+            raise ResourceError(_describe_error(store, error)) from error
 
     return run
 
 
 def _add_resources(server: MCPServer[Any], store: RecordingStore) -> None:
+    report_errors = partial(_report_resource_errors, store)
+
     @server.resource("tracekit://recordings", description="The opened recordings.", mime_type="text/plain")
     def recordings() -> str:
         return "".join(f"{identifier}: {name}\n" for identifier, name in store.opened.items())
 
     @server.resource("tracekit://recording/{id}/brief", description="The results.", mime_type="text/plain")
+    @report_errors
     def brief(id: str) -> str:  # noqa: A002 - the name in the address
         return to_brief(store.open(id).analysis)
 
     @server.resource("tracekit://recording/{id}/report", description="The report.", mime_type="text/html")
+    @report_errors
     def report(id: str) -> str:  # noqa: A002 - the name in the address
         return to_html(store.open(id).analysis)
 
     @server.resource("tracekit://docs/{name}", description="A finding or an issue.", mime_type="text/plain")
+    @report_errors
     def docs(name: str) -> str:
         return print_text([explain(name)])

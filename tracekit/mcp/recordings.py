@@ -47,16 +47,20 @@ class RecordingStore:
     @property
     def opened(self) -> dict[str, str]:
         """The names of the opened recordings by id."""
-        return {identifier: self.name(path) for path, identifier in self._ids.items()}
+        with self._lock:
+            return {identifier: self.name(path) for path, identifier in self._ids.items()}
 
     def resolve(self, text: str) -> Path:
         """Return an existing path in an allowed folder. Raises ``UsageError`` for any other."""
         if not text or "\0" in text:
             raise UsageError("A path is the name of a recording in one of the allowed folders.")
         for folder in self.folders:
-            path = Path(os.path.realpath(folder / text))
-            if path.is_relative_to(folder) and path.exists():
-                return path
+            try:
+                path = Path(os.path.realpath(folder / text))
+                if path.is_relative_to(folder) and path.exists():
+                    return path
+            except (OSError, ValueError):  # too long for the system, or no text that names a file
+                continue
         names = ", ".join(printable(folder.name) for folder in self.folders)
         raise UsageError(
             f"{clip(printable(text), _WIDTH)!r} is not in an allowed folder ({names}). "
@@ -80,12 +84,14 @@ class RecordingStore:
         with self._lock:
             paths = {identifier: path for path, identifier in self._ids.items()}
             path = paths.get(text) or self.resolve(text)
+            if Path(os.path.realpath(path)) != path:
+                raise UsageError(f"{self.name(path)} has become a link. Next: open another recording.")
             if path not in self._ids and len(self._ids) >= _MOST_RECORDINGS:
                 raise UsageError(
                     f"{_MOST_RECORDINGS:,} recordings are open, which is the most. Next: restart the server."
                 )
             identifier = self._ids.setdefault(path, f"r{len(self._ids) + 1}")
-            stamp = _compute_stamp(path)
+            stamp = self._compute_stamp(path)
             stored = self._analyses.get(identifier)
             has_changed = stored is not None and stored[0] != stamp
             if stored is None or has_changed:
@@ -102,6 +108,14 @@ class RecordingStore:
             return OpenedRecording(
                 identifier, self.name(path), path, self._analyses[identifier][1], has_changed
             )
+
+    def _compute_stamp(self, path: Path) -> Stamp:
+        try:
+            return _compute_stamp(path)
+        except OSError as error:
+            raise UsageError(
+                f"{self.name(path)} cannot be read any more: {error.strerror}. Next: open another recording."
+            ) from error
 
 
 def _compute_stamp(path: Path) -> Stamp:

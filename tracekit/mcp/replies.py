@@ -30,7 +30,7 @@ class Replies:
 
     def open(self, path: str) -> str:
         """Return the id of a recording, its results, and the questions with a reply."""
-        from tracekit.report.brief import to_brief
+        from tracekit.report.brief import LEAST_BUDGET, to_brief
         from tracekit.report.recipes.recipe import Query
         from tracekit.report.recipes.registry import RECIPES, list_shortfalls
 
@@ -42,7 +42,8 @@ class Replies:
             f"ask({recording.id}, question) answers: {names or 'nothing'}.\n"
         )
         return self._fit(
-            recording, head + to_brief(recording.analysis, MOST_BYTES - len(head.encode()) - 200)
+            recording,
+            head + to_brief(recording.analysis, max(MOST_BYTES - len(head.encode()) - 200, LEAST_BUDGET)),
         )
 
     def ask(self, recording: str, question: str, call: str = "", base: str = "") -> str:
@@ -50,9 +51,10 @@ class Replies:
         from tracekit.report.identifiers import find_call
         from tracekit.report.recipes.document import build_reply
         from tracekit.report.recipes.recipe import Query
-        from tracekit.report.recipes.registry import answer_recipe, find_recipe
+        from tracekit.report.recipes.registry import answer_recipe, check_parameters, find_recipe
 
         recipe = find_recipe(question)
+        check_parameters(recipe, call, base)
         opened = self._store.open(recording)
         row = find_call(opened.analysis, call.removeprefix("call:")) if call else None
         other = self._store.open(base).analysis if base else None
@@ -85,7 +87,8 @@ class Replies:
         run = next((run.info.run for run in source.toc()), 1)
         tables = list(source.tables(schema, run))
         if not tables:
-            return f"{schema}: 0 rows, because {_explain_no_rows(opened, schema)}.\n"
+            name = clip(printable(schema), _MOST_CELL)
+            return f"{name}: 0 rows, because {_explain_no_rows(opened, schema)}.\n"
         table, hidden = hide_private(join_tables(tables))
         total = len(table.rows)
         if cursor >= total:
@@ -109,6 +112,8 @@ class Replies:
         from tracekit.checks.check import check
         from tracekit.report.checks.text import to_text
 
+        if not require:
+            raise UsageError("A check takes at least one requirement, as 'ANE share >= 80%'.")
         opened = self._store.open(recording)
         return self._fit(opened, to_text(check(opened.analysis, require), opened.name))
 
@@ -192,4 +197,4 @@ def cut_text(text: str, most_bytes: int = MOST_BYTES) -> str:
         return text
     ending = "\n… cut: ask about a part of it (show, table, ask).\n"
     beginning = encoded[: most_bytes - len(ending.encode())].decode(errors="ignore")
-    return beginning.rpartition("\n")[0] + ending
+    return (beginning.rpartition("\n")[0] or beginning) + ending

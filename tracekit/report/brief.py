@@ -2,8 +2,8 @@
 
 Each line is worth something to the reader: the headline and the next step most, then the finding that costs
 most, then what each model did, and so on. Lines are selected in that order while they fit, and printed in the
-order of a text; each part counts what it leaves out. So a smaller budget loses what matters least, wherever
-it stands.
+order of a text; each part counts what it leaves out, and the last line the parts that are left out whole.
+So a smaller budget loses what matters least, wherever it stands.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from tracekit.analysis.findings.lengths import compute_typical_length
 from tracekit.analysis.result import Analysis
 from tracekit.errors import UsageError
 from tracekit.report import wording
-from tracekit.report.identifiers import name_call, name_findings
-from tracekit.report.recipes.recipe import Query
-from tracekit.report.recipes.registry import list_shortfalls
+from tracekit.report.identifiers import name_call, name_findings, write_name
+from tracekit.report.recipes.recipe import Query, Recipe, Shortfall
+from tracekit.report.recipes.registry import describe_shortfall, list_shortfalls
 from tracekit.report.wording.findings import finding_text
 from tracekit.text import clip, format_duration, plural, printable
 
@@ -29,8 +29,9 @@ LEAST_BUDGET = 512
 _LONGEST_LINE = 400
 _MOST_SLOW = 3
 _MORE = "… and {count:,} more"
-_MORE_BYTES = 24
-"""Kept free for the line that counts what a part leaves out."""
+_LEFT_OUT = "Left out: "
+_MORE_BYTES = 26
+"""Kept free for each part, for what counts its lines that are left out."""
 _LINE_BYTES = len("- \n")
 
 
@@ -51,7 +52,7 @@ def to_brief(analysis: Analysis, budget_bytes: int = DEFAULT_BUDGET) -> str:
     """Return the results as text of at most ``budget_bytes`` bytes in UTF-8. Raises ``UsageError``."""
     if budget_bytes < LEAST_BUDGET:
         raise UsageError(f"A brief takes a budget of at least {LEAST_BUDGET} bytes, not {budget_bytes:,}.")
-    remaining = budget_bytes - _MORE_BYTES * len(_PARTS)
+    remaining = budget_bytes - _MORE_BYTES * len(_PARTS) - len(_LEFT_OUT)
     lines = list(_iter_lines(analysis, remaining))
     selected: list[_Line] = []
     opened: set[int] = set()
@@ -68,6 +69,7 @@ def to_brief(analysis: Analysis, budget_bytes: int = DEFAULT_BUDGET) -> str:
 def _print_lines(lines: list[_Line], selected: list[_Line]) -> str:
     selected_ids = set(map(id, selected))
     texts: list[str] = []
+    left_out: list[str] = []
     for part, heading in enumerate(_PARTS):
         members = [line for line in lines if line.part == part]
         chosen = [line for line in members if id(line) in selected_ids]
@@ -76,6 +78,10 @@ def _print_lines(lines: list[_Line], selected: list[_Line]) -> str:
         texts += [f"- {line.text}" if heading else line.text for line in chosen]
         if chosen and len(chosen) < len(members):
             texts.append(_MORE.format(count=len(members) - len(chosen)))
+        if members and not chosen:
+            left_out.append(f"{heading} {len(members):,}")
+    if left_out:
+        texts.append(f"{_LEFT_OUT}{', '.join(left_out)}.")
     return "\n".join(texts) + "\n"
 
 
@@ -99,10 +105,19 @@ def _iter_lines(analysis: Analysis, most_bytes: int) -> Iterator[_Line]:
     for position, issue in enumerate(wording.issues(analysis.diagnostics)):
         severity = "" if issue.severity == "info" else f"{issue.severity}: "
         rank = 20.0 if severity else 60.0
-        yield _Line(_LIMITS, rank + position, _clip(f"{severity}{issue.message} (limit:{issue.code})"))
-    for position, (recipe, shortfall) in enumerate(list_shortfalls(Query(analysis))):
-        text = f"{recipe.question} No: {shortfall.reason} ({recipe.name})"
-        yield _Line(_UNANSWERED, 50.0 + position, _clip(text))
+        yield _Line(_LIMITS, rank + position, _clip(f"{severity}{issue.message}", f"limit:{issue.code}"))
+    yield from _iter_unanswered(analysis)
+
+
+def _iter_unanswered(analysis: Analysis) -> Iterator[_Line]:
+    """Yield a line per reason why questions have no answer, with their names."""
+    by_reason: dict[str, list[tuple[Recipe, Shortfall]]] = {}
+    for recipe, shortfall in list_shortfalls(Query(analysis)):
+        by_reason.setdefault(shortfall.reason, []).append((recipe, shortfall))
+    for position, (reason, entries) in enumerate(by_reason.items()):
+        text = describe_shortfall(*entries[0]) if len(entries) == 1 else f"Not known: {reason}"
+        names = ", ".join(recipe.name for recipe, _ in entries)
+        yield _Line(_UNANSWERED, 50.0 + position, _clip(text, names))
 
 
 def _iter_findings(analysis: Analysis) -> Iterator[_Line]:
@@ -119,7 +134,7 @@ def _iter_findings(analysis: Analysis) -> Iterator[_Line]:
         words = f"{text.title} {text.whole_cost}".rstrip()
         basis = f" [{finding.basis}]"
         rank = 2.0 + 4 * position
-        yield _Line(_FINDINGS, rank, _clip(f"{finding.severity}: {words}{basis} ({identifiers[position]})"))
+        yield _Line(_FINDINGS, rank, _clip(f"{finding.severity}: {words}{basis}", identifiers[position]))
     if step_text:
         yield _Line(_NEXT, 1, _clip(step_text))
 
@@ -132,9 +147,9 @@ def _iter_models(analysis: Analysis) -> Iterator[_Line]:
         kinds, counts = np.unique(verdicts[model.rows].astype(str), return_counts=True)
         shares = ", ".join(f"{count:,} {kind}" for kind, count in zip(kinds, counts, strict=True))
         median = format_duration(compute_typical_length(calls, model.rows))
-        name = names.names[position]
-        text = f"{plural(len(model.rows), names.noun)}: {shares}; median {median} (model:{name})"
-        yield _Line(_MODELS, 3.0 + 4 * position, _clip(text))
+        identifier = f"model:{write_name(names.names[position])}"
+        text = f"{plural(len(model.rows), names.noun)}: {shares}; median {median}"
+        yield _Line(_MODELS, 3.0 + 4 * position, _clip(text, identifier))
 
 
 def _iter_slow_calls(analysis: Analysis) -> Iterator[_Line]:
@@ -146,9 +161,9 @@ def _iter_slow_calls(analysis: Analysis) -> Iterator[_Line]:
     for position, row in enumerate(rows.tolist()):
         cause = wording.explain_differences(analysis, row, row + 1)[0] or ""
         difference = format_duration(int(differences.length_ns[row]))
-        text = f"{difference} longer than typical: {cause} ({name_call(analysis, row, names)})"
+        text = f"{difference} longer than typical: {cause}"
         rank = 4.0 + 4 * position if position < _MOST_SLOW else 70.0 + position
-        yield _Line(_SLOW, rank, _clip(text))
+        yield _Line(_SLOW, rank, _clip(text, name_call(analysis, row, names)))
 
 
 def _cut_bytes(text: str, most_bytes: int) -> str:
@@ -158,5 +173,7 @@ def _cut_bytes(text: str, most_bytes: int) -> str:
     return f"{encoded[: most_bytes - len('…'.encode())].decode(errors='ignore')}…"
 
 
-def _clip(text: str) -> str:
-    return clip(printable(text), _LONGEST_LINE)
+def _clip(text: str, identifier: str = "") -> str:
+    """Return a text as a line, with the identifier of what it is about, which is never cut."""
+    ending = f" ({identifier})" if identifier else ""
+    return clip(printable(text), _LONGEST_LINE - len(ending)) + ending

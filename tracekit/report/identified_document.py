@@ -24,7 +24,7 @@ from tracekit.report.document.blocks import (
     Section,
     Table,
 )
-from tracekit.report.identifiers import Identified, name_call
+from tracekit.report.identifiers import Identified, name_call, write_name
 from tracekit.report.recipes.call_answers import answer_slow_call, find_no_typical_call
 from tracekit.report.recipes.recipe import Query
 from tracekit.report.wording.budget import PART_WORDS
@@ -131,7 +131,7 @@ def _build_model(analysis: Analysis, position: int) -> tuple[Section, ...]:
     blocks: list[Block] = [facts, Table.from_rows(header, rows, numbers={"start", "length"}, caption="Calls")]
     if len(model.rows) > _MOST_CALLS:
         blocks.append(Items((Item(f"… and {plural(len(model.rows) - _MOST_CALLS, 'more call')}"),)))
-    return (Section("model", names.names[position], tuple(blocks)),)
+    return (Section("model", write_name(names.names[position]), tuple(blocks)),)
 
 
 def _build_table(analysis: Analysis, position: int, recording: str) -> tuple[Section, ...]:

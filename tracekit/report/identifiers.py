@@ -6,7 +6,7 @@ They are made of what people read, not of positions in a list, so that they hold
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tracekit.analysis.result import Analysis
@@ -16,6 +16,7 @@ from tracekit.text import clip, printable
 
 _KINDS = ("call", "finding", "limit", "model", "table")
 _WIDTH = 60
+_NAME_WIDTH = 120
 _MOST_KNOWN = 8
 _MOST_DIGITS = 9
 
@@ -29,9 +30,14 @@ class Identified:
 
 
 def name_call(analysis: Analysis, row: int, names: wording.CallNames | None = None) -> str:
-    """Return ``call:Tagger/2`` for a window."""
+    """Return ``call:Tagger/2`` for a window; ``call:ranges/2`` for one that the user gave."""
     names = names or wording.call_names(analysis)
-    return f"call:{names.name(row)}/{names.numbers[row]}"
+    return f"call:{write_name(names.names[names.group[row]])}/{names.numbers[row]}"
+
+
+def write_name(name: str) -> str:
+    """Return a name of a recording as it stands in an identifier: printable, and cut where it is long."""
+    return clip(printable(name), _NAME_WIDTH)
 
 
 def name_findings(analysis: Analysis) -> list[str]:
@@ -46,15 +52,15 @@ def name_findings(analysis: Analysis) -> list[str]:
 
 
 def find_identified(analysis: Analysis, identifier: str) -> Identified:
-    """Return what an identifier names. Raises ``UsageError`` with the identifiers that are like it."""
+    """Return what an identifier names. Raises ``UsageError`` with identifiers of its kind."""
     kind, _, name = identifier.partition(":")
     if kind == "call":
         return Identified("call", find_call(analysis, name))
     if kind in _KINDS:
-        for position, candidate in enumerate(_list_identifiers(analysis, kind)):
-            if candidate == identifier:
-                return Identified(kind, position)
-        known = list(dict.fromkeys(_list_identifiers(analysis, kind)))[:_MOST_KNOWN]
+        candidates = list(_list_identifiers(analysis, kind))
+        if identifier in candidates:
+            return Identified(kind, candidates.index(identifier))
+        known = list(dict.fromkeys(candidates))[:_MOST_KNOWN]
         raise UsageError(f"This recording has no {_quote(identifier)}. {_advise(kind, known)}")
     raise UsageError(
         f"{_quote(identifier)} is no identifier: one begins with {', '.join(f'{kind}:' for kind in _KINDS)}."
@@ -67,11 +73,7 @@ def find_call(analysis: Analysis, text: str) -> int:
     name, _, number = text.rpartition("/")
     if not number.isdecimal() or len(number) > _MOST_DIGITS:
         raise UsageError(f"{_quote(text)} names no call: write MODEL/NUMBER, as Tagger/2.")
-    positions = [
-        position
-        for position, candidate in enumerate(names.names[:-1])
-        if not name or name in (candidate, printable(candidate), analysis.call_models[position].model)
-    ]
+    positions = _find_models(analysis, names.names[:-1], name)
     models = ", ".join(map(_quote, names.names[:-1][:_MOST_KNOWN]))
     if not positions:
         raise UsageError(f"No model {_quote(name)} has calls here. Models with calls: {models or 'none'}.")
@@ -84,6 +86,19 @@ def find_call(analysis: Analysis, text: str) -> int:
     return int(rows[int(number) - 1])
 
 
+def _find_models(analysis: Analysis, names: Sequence[str], name: str) -> list[int]:
+    """Return the models of a name: as it stands in identifiers, else as in the recording.
+
+    The models of two processes have one name in the recording, and two in identifiers. All are meant by "",
+    unless that is the name of one.
+    """
+    models = [model.model if name else "" for model in analysis.call_models]
+    for candidates in (names, list(map(write_name, names)), models):
+        if name in candidates:
+            return [position for position, candidate in enumerate(candidates) if candidate == name]
+    return []
+
+
 def _list_identifiers(analysis: Analysis, kind: str) -> Iterator[str]:
     """Yield the identifiers of a kind in the order of the analysis."""
     if kind == "finding":
@@ -91,13 +106,13 @@ def _list_identifiers(analysis: Analysis, kind: str) -> Iterator[str]:
     elif kind == "limit":
         yield from (f"limit:{issue.code}" for issue in wording.issues(analysis.diagnostics))
     elif kind == "model":
-        yield from (f"model:{name}" for name in wording.call_names(analysis).names[:-1])
+        yield from (f"model:{write_name(name)}" for name in wording.call_names(analysis).names[:-1])
     elif kind == "table":
-        yield from (f"table:{table.schema}" for table in analysis.trace.tables)
+        yield from (f"table:{write_name(table.schema)}" for table in analysis.trace.tables)
 
 
 def _advise(kind: str, known: list[str]) -> str:
-    texts = ", ".join(clip(printable(text), _WIDTH) for text in known if text)
+    texts = ", ".join(text for text in known if text)
     return f"It has: {texts}." if texts else f"It has no {kind}."
 
 

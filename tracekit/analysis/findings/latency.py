@@ -125,6 +125,12 @@ def find_latency(calls: Calls) -> Iterator[Finding[Any]]:
         yield from _find_drift(calls, series)
 
 
+def list_unlike(calls: Calls) -> list[ModelCalls]:
+    """Return the models with too few calls that are alike: what their lengths do is not seen."""
+    compared = {int(series.model.rows[0]) for series in _iter_series(calls)}
+    return [model for model in calls.models if int(model.rows[0]) not in compared]
+
+
 def _iter_series(calls: Calls) -> Iterator[_Series]:
     windows = calls.analysis.window_rows
     is_alike = (windows["basis"] == Basis.MEASURED).to_numpy(bool) & ~calls.first & (calls.lengths > 0)

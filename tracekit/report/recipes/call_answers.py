@@ -11,7 +11,7 @@ from tracekit.report.document.blocks import Column, Table
 from tracekit.report.recipes.recipe import Query, Recipe, Reply, Shortfall
 from tracekit.report.recipes.shortfalls import require_calls, require_lengths
 from tracekit.report.wording.budget import PART_WORDS
-from tracekit.text import format_duration, format_percent, format_rounded, plural
+from tracekit.text import format_duration, format_percent, format_rounded
 
 _NO_MODEL_TYPICAL = "no model has three calls to compare, apart from first and cut ones"
 _NO_TYPICAL = "its model has fewer than three calls to compare, apart from first and cut ones"
@@ -38,7 +38,10 @@ def answer_slow_call(query: Query) -> Reply:
     lengths = query.calls.lengths
     row = query.row
     if row is None:
-        candidates = np.flatnonzero(differences.typical >= 0)
+        candidates = np.flatnonzero(differences.is_longer)
+        if not len(candidates):
+            whose = "of its model" if (differences.typical >= 0).all() else "of a model that has one"
+            return Reply(f"No call is clearly longer than the typical call {whose}.")
         row = int(candidates[differences.length_ns[candidates].argmax()])
     typical = int(differences.typical[row])
     subject = names.title(row)
@@ -58,7 +61,7 @@ def answer_slow_call(query: Query) -> Reply:
     if differences.is_longer[row] or differences.is_shorter[row]:
         length = f"it is {format_duration(abs(difference_ns))} {'longer' if difference_ns > 0 else 'shorter'}"
     else:
-        length = "lengths vary by as much, but its parts differ"
+        length = "its length is usual, its parts are not"
     sentence = f"{subject} {took}, {usual}: {length}. The part that changed most: {change}."
     return Reply(sentence, _list_parts(query, row, typical))
 
@@ -101,8 +104,7 @@ def answer_time(query: Query) -> Reply:
         for part in largest[:3]
         if whole_ns and sums[part]
     ]
-    calls = sum(len(model.rows) for model in analysis.call_models)
-    sentence = f"{plural(calls, 'call')} took {format_duration(whole_ns)} in all: {', '.join(shares)}."
+    sentence = f"{_describe_whole(query)} took {format_duration(whole_ns)} in all: {', '.join(shares)}."
     rows = [
         (
             PART_WORDS[part].name,
@@ -116,6 +118,16 @@ def answer_time(query: Query) -> Reply:
     header = ("part", "time", "share", "meaning")
     table = Table.from_rows(header, rows, numbers={"time", "share"}, caption="Parts of all calls")
     return Reply(sentence, (table,))
+
+
+def _describe_whole(query: Query) -> str:
+    """Return all calls as the subject of a sentence; the lengths of overlapping ones count one by one."""
+    windows = query.analysis.window_rows
+    count = sum(len(model.rows) for model in query.analysis.call_models)
+    if count == 1:
+        return "One call, or several in a row," if windows["source"].iloc[0] == "stacks" else "The only call"
+    overlap = "" if windows["alone"].all() else " (some at the same time, each counted whole)"
+    return f"{count:,} calls{overlap}"
 
 
 CALL_RECIPES = (

@@ -16,7 +16,7 @@ from tracekit.report.document.blocks import (
     make_sentence,
 )
 from tracekit.report.recipes.recipe import Query, Recipe, Reply
-from tracekit.report.recipes.registry import RECIPES, ListedRecipe, list_recipes
+from tracekit.report.recipes.registry import RECIPES, ListedRecipe, describe_shortfall, list_recipes
 
 
 def build_list(entries: Sequence[ListedRecipe]) -> tuple[Section, ...]:
@@ -32,7 +32,7 @@ def build_list(entries: Sequence[ListedRecipe]) -> tuple[Section, ...]:
             step = entry.shortfall.step
             advice = f" {step.text} {step.command}".rstrip() if step else ""
             refused.append(
-                Item(f"{entry.recipe.question} No: {entry.shortfall.reason}.{advice} ({entry.recipe.name})")
+                Item(f"{describe_shortfall(entry.recipe, entry.shortfall)}.{advice} ({entry.recipe.name})")
             )
     sections = (
         Section("answered", "This recording answers", (Items(tuple(answered)),)),

@@ -16,12 +16,14 @@ from tracekit.report.comparison.headline import sentence
 from tracekit.report.document.blocks import Item, Items, Table
 from tracekit.report.recipes.recipe import Query, Recipe, Reply, Shortfall
 from tracekit.report.recipes.shortfalls import (
+    find_ane_use,
     require_base,
     require_calls,
     require_lengths,
     require_neural_engine,
     require_power,
 )
+from tracekit.report.wording.names import shorten_model_name
 from tracekit.report.wording.power import power_lines
 from tracekit.text import clip, format_duration, format_rounded, plural, printable
 
@@ -54,20 +56,23 @@ def find_no_ane_rows(query: Query) -> Shortfall | None:
 def answer_neighbours(query: Query) -> Reply:
     """Return whose work the Neural Engine did."""
     uses = _list_uses(query)
-    rows = plural(sum(use.rows for use in uses), "row")
+    count = sum(use.rows for use in uses)
+    rows = plural(count, "row")
     body = [(use.name, f"{use.rows:,}", format_rounded(use.time_ns)) for use in uses]
     table = Table.from_rows(("owner", "rows", "time"), body, numbers={"rows", "time"}, caption="Owners")
-    ane_use = next(entry.use for entry in query.analysis.evidence if entry.table == ANE_TABLES[0])
+    ane_use = find_ane_use(query)
     if ane_use in _UNCERTAIN:
         return Reply(_UNCERTAIN[ane_use].format(rows=rows), (table,))
     if all(use.name == _OTHER_OWNERS[Owner.CONTESTED] for use in uses):
         return Reply(f"The recording leaves open for whom the Neural Engine worked ({rows}).", (table,))
     apps = [use for use in uses if use.is_app]
     others = [use for use in uses if not use.is_app]
-    named = ", ".join(f"{use.name} {format_duration(use.time_ns)}" for use in (*apps, *others))
     if others or len(apps) > 1:
+        named = ", ".join(f"{use.name} {format_duration(use.time_ns)}" for use in (*apps, *others))
         return Reply(f"The Neural Engine's {rows} by owner: {named}.", (table,))
-    return Reply(f"No other process is seen on the Neural Engine: its {rows} are all of {named}.", (table,))
+    whole = "its only row is" if count == 1 else f"all of its {rows} are"
+    owner = f"{apps[0].name} ({format_duration(apps[0].time_ns)})"
+    return Reply(f"No other process is seen on the Neural Engine: {whole} of {owner}.", (table,))
 
 
 def _list_uses(query: Query) -> list[_Use]:
@@ -87,7 +92,10 @@ def _list_uses(query: Query) -> list[_Use]:
     for owner, name in _OTHER_OWNERS.items():
         mask = is_ane & assignment.is_owner(owner)
         if mask.any():
-            uses.append(_Use(name, int(mask.sum()), int(lengths[mask].sum()), owner is Owner.PROCESS))
+            is_app = owner is Owner.PROCESS
+            # Ranges that are given own no work: what lies in them is the app's.
+            owner_name = "the app" if is_app and not query.calls.is_timed else name
+            uses.append(_Use(owner_name, int(mask.sum()), int(lengths[mask].sum()), is_app))
     return uses
 
 
@@ -104,7 +112,11 @@ def _name_process(query: Query, pid: int) -> str:
     threads = query.analysis.trace.threads
     is_process = (threads["pid"] == pid).to_numpy(bool) & (pid != _NO_PROCESS)
     name = next((name for name in threads["process"][is_process].tolist() if name), "")
-    return f"calls of {clip(printable(name), _NAME_WIDTH)}" if name else "calls"
+    if not name:
+        return "calls"
+    is_twin = ((threads["process"] == name) & (threads["pid"] != pid)).to_numpy(bool).any()
+    number = f" (process {pid})" if is_twin else ""
+    return f"calls of {clip(printable(name), _NAME_WIDTH)}{number}"
 
 
 def find_no_energy(query: Query) -> Shortfall | None:
@@ -119,7 +131,7 @@ def answer_energy(query: Query) -> Reply:
     power = query.analysis.power
     lines = power_lines(power)
     priced = [entry for entry in power.calls if entry.energy_mj is not None] if power else []
-    model = f"A call of {priced[0].model}" if priced and priced[0].model else "A call"
+    model = f"A call of {shorten_model_name(priced[0].model)}" if priced and priced[0].model else "A call"
     amounts = ", ".join(
         f"{entry.energy_mj:.3g} mJ ({entry.rail})"
         for entry in priced

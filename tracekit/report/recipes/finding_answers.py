@@ -3,48 +3,93 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from tracekit.analysis.findings import beside, cold_start, contention, latency, placement, refusals, waiting
 from tracekit.analysis.findings.copies import COPIES_AROUND_ENGINE
+from tracekit.analysis.findings.find import MORE_FINDINGS
 from tracekit.analysis.findings.kind import Kind
 from tracekit.analysis.findings.partial import PARTLY_ON_ENGINE
 from tracekit.analysis.findings.requested import NOT_ON_REQUESTED_ENGINE
+from tracekit.model.vocabulary import Engine, Phase
 from tracekit.report.analysis.extent import VERBOSE_TEXT
 from tracekit.report.analysis.finding_entry import describe_finding
 from tracekit.report.document.blocks import Findings
 from tracekit.report.recipes.recipe import Need, Query, Recipe, Reply
-from tracekit.report.recipes.shortfalls import require_calls, require_kinds
-from tracekit.text import plural
+from tracekit.report.recipes.shortfalls import (
+    require_alike_calls,
+    require_calls,
+    require_calls_on,
+    require_gpu_processes,
+    require_kinds,
+    require_named_owners,
+    require_owners,
+    require_repeats,
+    require_separate_calls,
+)
+from tracekit.text import format_duration, plural
+
+_ACCELERATORS = (Engine.ANE, Engine.GPU)
 
 
-def _answer_by_findings(kinds: Sequence[Kind[Any]], absence: str) -> Callable[[Query], Reply]:
+Absence: TypeAlias = str | Callable[[Query], str]
+"""The sentence where nothing is found, or the function that writes it."""
+
+
+def _answer_by_findings(kinds: Sequence[Kind[Any]], absence: Absence) -> Callable[[Query], Reply]:
     """Return the function that replies with the findings of some kinds, or with ``absence``."""
 
     def answer(query: Query) -> Reply:
         numbers = [row for row, finding in enumerate(query.analysis.findings) if finding.kind in kinds]
         if not numbers:
-            return Reply(absence)
+            return Reply(absence if isinstance(absence, str) else absence(query))
         entries = tuple(describe_finding(query.analysis, number, VERBOSE_TEXT) for number in numbers)
-        more = f" (and {plural(len(numbers) - 1, 'more finding')})" if len(numbers) > 1 else ""
+        count = len(numbers) + _count_left_out(query, kinds) - 1
+        more = f" And {plural(count, 'more finding')}." if count else ""
         return Reply(f"{entries[0].title}{more}", (Findings(entries),))
 
     return answer
+
+
+def _count_left_out(query: Query, kinds: Sequence[Kind[Any]]) -> int:
+    """Return the number of findings of some kinds beyond those that an analysis lists."""
+    limits = [finding for finding in query.analysis.findings if finding.kind == MORE_FINDINGS]
+    return sum(finding.numbers["kinds"].get(kind, 0) for finding in limits for kind in kinds)
+
+
+def _describe_other_work(query: Query) -> str:
+    """Return how long the Neural Engine did other work while calls ran on it."""
+    calls, measured = query.calls, query.analysis.measured
+    rows = np.flatnonzero(calls.serves(Engine.ANE))
+    busy_ns = calls.sum_work((Engine.ANE,), (Phase.EXECUTE,)).busy_ns[rows]
+    all_ns = measured.everything((Engine.ANE, Phase.EXECUTE)).within(calls.starts[rows], calls.ends[rows])
+    amounts = {
+        "other owners": int(query.analysis.times["foreign_ns"].to_numpy(np.int64)[rows].sum()),
+        "other work of the app": int(np.maximum(all_ns - busy_ns, 0).sum()),
+    }
+    parts = [f"{format_duration(amount_ns)} for {owner}" for owner, amount_ns in amounts.items() if amount_ns]
+    if not parts:
+        return "While calls ran on the Neural Engine, it is not seen to work for anything else."
+    whole = format_duration(int(calls.lengths[rows].sum()))
+    return f"While calls ran on the Neural Engine ({whole} in all), it also worked {' and '.join(parts)}."
 
 
 def _declare(
     name: str,
     question: str,
     kinds: Sequence[Kind[Any]],
-    absence: str,
+    absence: Absence,
     chapter: str,
     needs: tuple[Need, ...] = (require_calls,),
+    proofs: tuple[Need, ...] = (),
 ) -> Recipe:
     return Recipe(
         name,
         question,
         _answer_by_findings(kinds, absence),
-        (*needs, require_kinds(kinds)),
+        (*needs, require_kinds(kinds, proofs)),
         "analysis.findings",
         f"findings.md#{chapter}",
         "findings",
@@ -58,6 +103,7 @@ FINDING_RECIPES = (
         placement.PLACEMENT_KINDS,
         "No model is seen to change its engine from call to call.",
         "where-the-model-ran",
+        proofs=(require_repeats, require_owners(*_ACCELERATORS)),
     ),
     _declare(
         "requested-engine",
@@ -70,14 +116,17 @@ FINDING_RECIPES = (
         "pieces",
         "Are calls cut into pieces, or partly on another engine?",
         (PARTLY_ON_ENGINE,),
-        "No model is seen with its calls cut into pieces on an accelerator, or partly on another engine.",
+        "No model is seen with half of its calls cut into pieces on the Neural Engine, or with several calls"
+        " partly on another engine.",
         "partly-on-engine",
+        proofs=(require_owners(*_ACCELERATORS), require_separate_calls),
     ),
     _declare(
         "first-call",
         "What makes the first call slow: loading, compiling?",
         (cold_start.COLD_FIRST_CALL, cold_start.COMPILED_IN_RUN, cold_start.LOADED_AGAIN),
-        "No model was compiled or loaded again, and no first call is clearly longer than the others.",
+        "No model is seen to be compiled, or loaded again. Of models that stay on one engine, no first call"
+        " is clearly longer than the others.",
         "cold-starts",
     ),
     _declare(
@@ -91,15 +140,21 @@ FINDING_RECIPES = (
         "contention",
         "Does other work compete for the Neural Engine?",
         (contention.ENGINE_CONTENTION, contention.MODELS_SERIALIZED),
-        "No call is seen to share the Neural Engine with other work, or to take turns on it.",
+        _describe_other_work,
         "engine-contention",
+        proofs=(
+            require_named_owners,
+            require_owners(Engine.ANE, is_for_all=True),
+            require_calls_on(Engine.ANE),
+        ),
     ),
     _declare(
         "gpu-sharing",
         "Does drawing compete for the GPU?",
         (contention.GPU_SHARED_WITH_RENDERING,),
-        "No call is seen to share the GPU with drawing or other processes.",
+        "No model is seen to share the GPU with much drawing or work of other processes.",
         "gpu-shared-with-rendering",
+        proofs=(require_calls_on(Engine.GPU), require_gpu_processes),
     ),
     _declare(
         "between-calls",
@@ -119,8 +174,10 @@ FINDING_RECIPES = (
         "lengths",
         "Do the lengths of calls vary or grow?",
         (latency.LATENCY_OUTLIERS, latency.LATENCY_DRIFT, latency.TWO_POPULATIONS),
-        "No single long calls, no drift and no second kind of lengths is seen.",
+        "On its usual engine, no model is seen with single long calls, a drift, or a second kind of length"
+        " that overlapping calls do not explain.",
         "latency-within-a-model",
+        proofs=(require_alike_calls,),
     ),
     _declare(
         "refused",

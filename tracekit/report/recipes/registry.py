@@ -51,12 +51,24 @@ def find_recipe(name: str) -> Recipe:
     return names[name]
 
 
+def check_parameters(recipe: Recipe, call: str | None, base: str | None) -> None:
+    """Raise ``UsageError`` where a question is given a call or another recording, and takes none."""
+    for text, parameter in ((call, "call"), (base, "base")):
+        if text and recipe.parameter != parameter:
+            raise UsageError(f"The question {recipe.name} takes no {parameter}: {recipe.question}")
+
+
 def answer_recipe(recipe: Recipe, query: Query) -> Reply:
     """Return the reply to a question. Raises ``NotMeasurableError`` where there is none."""
     shortfall = recipe.find_shortfall(query)
     if shortfall is None:
         return recipe.answer(query)
     raise NotMeasurableError(write_refusal(recipe, shortfall))
+
+
+def describe_shortfall(recipe: Recipe, shortfall: Shortfall) -> str:
+    """Return the question and why this recording has no answer, which is not the answer "no"."""
+    return f"{recipe.question} Not known: {shortfall.reason}"
 
 
 def write_refusal(recipe: Recipe, shortfall: Shortfall) -> str:

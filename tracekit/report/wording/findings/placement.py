@@ -53,8 +53,9 @@ def _write_moved(finding: Finding[PlacementNumbers]) -> Sentences:
 
 def _write_alternates(finding: Finding[PlacementNumbers]) -> Sentences:
     numbers = finding.numbers
+    verb = "alternates" if numbers["is_named"] or not finding.model else "alternate"
     title = (
-        f"{_name_model(finding)} alternates: {numbers['served']:,} of {plural(numbers['calls'], 'call')} ran"
+        f"{_name_model(finding)} {verb}: {numbers['served']:,} of {plural(numbers['calls'], 'call')} ran"
         f" on {engine_name(numbers['engine'])}, with {plural(numbers['changes'], 'change')} between engines."
     )
     subject = "The other call" if numbers["without"] == 1 else _write_subject(finding, "other calls")
