@@ -1,4 +1,4 @@
-"""Files that are added to a recording (symbols, texts, a model, a plan), each kept as a zip, whatever was sent."""
+"""Files that are added to a recording (symbols, texts, a model, a plan): each is kept as a zip."""
 
 from __future__ import annotations
 
