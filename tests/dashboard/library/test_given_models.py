@@ -12,12 +12,14 @@ from pathlib import Path
 import pytest
 from library_support import BUNDLE, ONE_READER, XML, opened, ready, settled, upload, wait_for, zipped
 
+from dashboard.command import _read_option_files
 from dashboard.jobs.workers.failures import describe_failure
 from dashboard.library import packed_files
 from dashboard.library.analyses import GivenFile
 from dashboard.library.library import Library
 from dashboard.library.packed_files import wrap_file, zip_model_file
 from dashboard.library.variants import Variant
+from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.errors import UsageError
 
 SAMPLE = Path(__file__).resolve().parents[3] / "sample_traces" / "operators-leave-macos27"
@@ -126,6 +128,17 @@ def test_a_path_of_the_command_line_becomes_a_zip(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(packed_files, "MAX_LOCAL_BYTES", 10)
     with pytest.raises(UsageError, match="add it on the recording's page"):
         zip_model_file(str(tmp_path / "Net.mlmodelc"))
+
+
+def test_the_command_line_gives_one_model_and_one_plan() -> None:
+    files = _read_option_files(AnalysisOptions(models=(str(MODEL),), plans=(str(PLAN),)))
+    assert {option: file.name for option, file in files.items()} == {
+        "model": "Encoder.mlmodelc",
+        "plan": "analytics.mil",
+    }
+    for models in ((f"Encoder={MODEL}",), (str(MODEL), str(MODEL))):
+        with pytest.raises(UsageError, match="The dashboard takes one --model, a file that has the name"):
+            _read_option_files(AnalysisOptions(models=models))
 
 
 def test_a_file_without_a_model_s_name_is_to_be_renamed() -> None:
