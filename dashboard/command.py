@@ -188,7 +188,20 @@ def _read_option_files(options: AnalysisOptions) -> dict[str, GivenFile]:
 
         file_names = ", ".join(Path(path).name for path in options.overlays)
         files["with"] = GivenFile(file_names, io.BytesIO(zip_texts(options.overlays)))
+    for name, paths in (("model", options.models), ("plan", options.plans)):
+        if paths:
+            files[name] = _read_model_file(name, paths)
     return files
+
+
+def _read_model_file(name: str, paths: tuple[str, ...]) -> GivenFile:
+    from dashboard.library.analyses import GivenFile
+    from dashboard.library.packed_files import zip_model_file
+    from tracekit.analysis.model_join.given_files import split_name
+
+    if len(paths) > 1 or split_name(paths[0])[0]:
+        raise UsageError(f"The dashboard takes one --{name}, a file that has the name of its model.")
+    return GivenFile(Path(paths[0]).name, io.BytesIO(zip_model_file(paths[0])))
 
 
 class PrintableFormatter(logging.Formatter):

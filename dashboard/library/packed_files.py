@@ -1,4 +1,4 @@
-"""Files that are added to a recording, symbols and texts laid over it: kept as one zip, whatever was sent."""
+"""Files that are added to a recording (symbols, texts, a model, a plan): each is kept as a zip."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import IO
 
 from tracekit.errors import UsageError
@@ -53,9 +54,9 @@ def zip_symbols(paths: Sequence[str]) -> bytes:
     return _pack_members([(f"{n}/{name}", path.read_bytes()) for n, (path, name) in enumerate(names.items())])
 
 
-def wrap_text(name: str, content: IO[bytes]) -> IO[bytes]:
-    """Return a zip as it is, and a text as the only member of one."""
-    return content if _read_head(content).startswith(ZIP_HEAD) else _wrap(name or "text", content)
+def wrap_file(name: str, content: IO[bytes]) -> IO[bytes]:
+    """Return a zip as it is, and any other file as the only member of one."""
+    return content if _read_head(content).startswith(ZIP_HEAD) else _wrap(name or "file", content)
 
 
 def _read_head(content: IO[bytes]) -> bytes:
@@ -90,6 +91,26 @@ def zip_texts(paths: Sequence[str]) -> bytes:
             raise UsageError(
                 f"--with names more than {MAX_LOCAL_BYTES >> 20} MB: cut the text to the recorded time."
             )
+    return _pack_members(members)
+
+
+def zip_model_file(path: str) -> bytes:
+    """Return a zip of a model or plan, a file or a folder, under its name.
+
+    Raises ``UsageError`` for a path that cannot be read, and for more than the library keeps.
+    """
+    root = Path(path).absolute()
+    files = sorted(file for file in root.rglob("*") if file.is_file()) if root.is_dir() else [root]
+    try:
+        if sum(file.stat().st_size for file in files) > MAX_LOCAL_BYTES:
+            raise UsageError(
+                f"{path} has more than {MAX_LOCAL_BYTES >> 20} MB: add it on the recording's page."
+            )
+        if root.is_file() and root.read_bytes()[: len(ZIP_HEAD)] == ZIP_HEAD:
+            return root.read_bytes()
+        members = [(file.relative_to(root.parent).as_posix(), file.read_bytes()) for file in files]
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}.") from error
     return _pack_members(members)
 
 

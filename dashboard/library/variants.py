@@ -17,10 +17,12 @@ FILES = {
     "markers": "markers.toml",
     "symbols": "symbols.zip",
     "with": "with.zip",
+    "model": "model.zip",
+    "plan": "plan.zip",
 }
 """The options whose values are files, with the names of their copies in the variant's folder."""
 
-PACKED = ("symbols", "with")
+PACKED = ("symbols", "with", "model", "plan")
 """The options whose files are kept as one zip."""
 
 

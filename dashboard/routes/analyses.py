@@ -24,7 +24,7 @@ from dashboard.errors import NotFound, TooLarge
 from dashboard.library.analyses import GivenFile
 from dashboard.library.library import Library
 from dashboard.library.outside_names import make_display_name
-from dashboard.library.packed_files import MAX_BYTES, wrap_symbols, wrap_text
+from dashboard.library.packed_files import MAX_BYTES, wrap_file, wrap_symbols
 from dashboard.library.run_inventory import INVENTORY, read_inventory
 from dashboard.library.variants import PACKED, Variant, describe_options
 from tracekit.errors import UsageError
@@ -128,7 +128,7 @@ def _open_file(option: str, file: FileStorage) -> GivenFile:
     name = file.filename or ""
     if option not in PACKED:
         return GivenFile(name, file.stream)
-    pack = wrap_symbols if option == "symbols" else wrap_text
+    pack = wrap_symbols if option == "symbols" else wrap_file
     return GivenFile(name, pack(make_display_name(name), file.stream))
 
 

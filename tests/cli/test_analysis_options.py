@@ -17,7 +17,9 @@ from tracekit.errors import UsageError
 ALL: dict[str, Any] = {
     "compute-units": "cpuOnly",
     "markers": "rules.toml",
+    "model": ["Encoder.mlpackage"],
     "offset": "-200ms",
+    "plan": ["Encoder=analytics.mil", "plan.json"],
     "process": "App",
     "run": 2,
     "samples": "time-sample",

@@ -121,7 +121,7 @@ def add_side_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def add_analysis_choices(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say what is analyzed, without those that say how a file is read."""
-    return _add_options(command, (*_OPTIONS, *_OVERLAYS))
+    return _add_options(command, (*_OPTIONS, *_OVERLAYS, *_MODEL_FILES))
 
 
 def _add_options(
@@ -169,22 +169,39 @@ def analyse(inputs: tuple[str, ...], options: AnalysisOptions, *, redact: bool =
                 options.offset_ns,
             )
     analysis = analyse_trace(trace, options, find_recorded_units(inputs), windows)
-    return (
-        add_recorded_models(analysis, inputs, rewrite) if files is None else _join(analysis, files, rewrite)
-    )
+    return add_models(analysis, inputs, files, rewrite)
 
 
 def read_model_files(options: AnalysisOptions) -> GivenFiles | None:
     """Return the models and plans of the options, read; None where none is given, which needs no import."""
     if not options.models and not options.plans:
         return None
+    return _read_model_files(options.models, options.plans)
+
+
+def _read_model_files(models: tuple[str, ...], plans: tuple[str, ...]) -> GivenFiles:
     from tracekit.analysis.model_join.given_files import read_given_models, read_given_plans
+    from tracekit.cli.packed_model_files import read_packed
+    from tracekit.mlmodels import read_model
+    from tracekit.mlmodels.plans import read_plan
 
-    return read_given_models(options.models), read_given_plans(options.plans)
+    return read_given_models(read_packed(models, read_model)), read_given_plans(read_packed(plans, read_plan))
 
 
-def add_recorded_models(
-    analysis: Analysis, inputs: tuple[str, ...], rewrite: Callable[[str], str] | None = None
+def add_models(
+    analysis: Analysis,
+    inputs: tuple[str, ...],
+    files: GivenFiles | None,
+    rewrite: Callable[[str], str] | None = None,
+) -> Analysis:
+    """Join the models and plans of ``read_model_files``; without any, those noted beside the recording."""
+    return (
+        _add_recorded_models(analysis, inputs, rewrite) if files is None else _join(analysis, files, rewrite)
+    )
+
+
+def _add_recorded_models(
+    analysis: Analysis, inputs: tuple[str, ...], rewrite: Callable[[str], str] | None
 ) -> Analysis:
     """Join the models and plans that the recorder noted beside a recording.
 
@@ -197,10 +214,8 @@ def add_recorded_models(
     models, plans = read_recorded_files(Path(inputs[0]))
     if not models and not plans:
         return analysis
-    from tracekit.analysis.model_join.given_files import read_given_models, read_given_plans
-
     try:
-        return _join(analysis, (read_given_models(models), read_given_plans(plans)), rewrite)
+        return _join(analysis, _read_model_files(models, plans), rewrite)
     except TracekitError as error:
         write_message(f"note: The model that was noted with the recording is not joined: {error}")
         return analysis

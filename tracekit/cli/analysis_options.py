@@ -40,7 +40,7 @@ class AnalysisOptions:
     ``manual``, ``windows_csv``, ``signposts`` and ``windows`` are four ways to choose the windows.
     ``overlays`` are texts that are laid over the recording, each moved by ``offset``, such as "-200ms".
     ``via`` and ``limits`` say how a file is read, not what of it is analyzed: they are no part of
-    ``values``, and nor are ``models`` and ``plans``, files of this machine.
+    ``values``.
     """
 
     run: int | None = None
@@ -127,6 +127,8 @@ NAMES = {
     "symbols": "symbols",
     "overlays": "with",
     "offset": "offset",
+    "models": "model",
+    "plans": "plan",
 }
 """The name of each field on the command line and in ``values``."""
 _FIELDS = {name: field for field, name in NAMES.items()}
@@ -216,4 +218,6 @@ _CHECKS: dict[str, Callable[[str, object], Any]] = {
     "symbols": _check_texts,
     "overlays": _check_texts,
     "offset": _check_text,
+    "models": _check_texts,
+    "plans": _check_texts,
 }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import tracekit
-from tracekit.cli.analysing import add_recorded_models
+from tracekit.cli.analysing import add_models
 from tracekit.cli.durations import parse_seconds, parse_size_bytes
 from tracekit.cli.output import HELP, Progress, add_via_option, check_output, guess_format, write_output
 from tracekit.cli.record_series import (
@@ -428,4 +428,4 @@ class _RecordAndAnalyze:
             source = open_source(path, progress, self._via, READ_TABLES)
             trace = trace_of(OverlaidSource(source, texts) if texts else source, run)
             analysis = analyze(trace, compute_units=units)
-        return add_recorded_models(analysis, (path,))
+        return add_models(analysis, (path,), None)

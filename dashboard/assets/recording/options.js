@@ -16,6 +16,8 @@ const OPTION_CHOICES = [
   ["Calls from", () => "automatic", ["windows", "window-signpost", "window", "windows-csv"], hasTimes],
   ["Symbols", () => "", ["symbols"], () => false],
   ["Laid over", () => "", ["with"], () => false],
+  ["Model", () => "", ["model"], () => false],
+  ["Plan", () => "", ["plan"], () => false],
   ["Moved by", () => "", ["offset"], () => false],
   ["Rules", () => "built-in", ["markers"], () => true],
   ["Compute units", () => "", ["compute-units"], () => false],
@@ -173,8 +175,8 @@ export function showOptions(container, { analysis, awaited, store = null }) {
     /** Requests an analysis with these options alone. */
     analyse: (chosen) => attempt(() => start(chosen))(),
     open: (name) => openDialog(name),
-    /** Requests the present analysis with a file for one more option; throws the sentence of a refusal. */
-    analyseWithFile: (option, file) => start(withoutOptions(options(), [option]), { [option]: file }),
+    /** Requests the present analysis with files, by the names of their options; throws the sentence of a refusal. */
+    analyseWithFiles: (files) => start(withoutOptions(options(), Object.keys(files)), files),
     /** The intervals of a signpost lane, which is named subsystem/category, as the calls. */
     useSignposts(lane) {
       const patterns = (choices.signposts ?? []).filter(([subsystem, category]) => `${subsystem}/${category}` === lane);

@@ -88,7 +88,7 @@ function createFields(choices, options) {
       else if (from === WINDOWS_CSV) chosen[WINDOWS_CSV] = csv.kept();
       else chosen.windows = from;
       chosen[RULES_FILE] = rules.kept();
-      for (const name of ["symbols", "with"]) chosen[name] = options[name]; // added and removed elsewhere on the page
+      for (const name of ["symbols", "with", "model", "plan"]) chosen[name] = options[name]; // added and removed elsewhere on the page
       chosen.offset = offset.control.value.trim();
       if (from in ofSource && isNothing(chosen[from]) && !(from === WINDOWS_CSV && csv.control.files.length > 0)) throw new Error("Choose the calls: a signpost, a range or a file.");
       return Object.fromEntries(Object.entries(chosen).filter(([, value]) => !isNothing(value)));

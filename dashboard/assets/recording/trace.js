@@ -29,7 +29,7 @@ export async function showRecording(element) {
     const report = await fetchSections(`${address}/sections`);
     const isTimeless = report.some(({ id }) => id === "threads"); // samples without times: nothing is drawn over time
     const timed = [sectionOf("timeline", "Timeline", make("p", { className: "note no-script" }, "Loading …")), sectionOf("samples", "Samples"), make("section", { id: "notes", "aria-labelledby": "notes-heading" })];
-    const own = [...(isTimeless ? [] : timed), sectionOf("tables", "Tables"), sectionOf("symbols", "Symbols"), sectionOf("overlays", "Laid over")];
+    const own = [...(isTimeless ? [] : timed), sectionOf("tables", "Tables"), sectionOf("symbols", "Symbols"), sectionOf("overlays", "Laid over"), sectionOf("model", "Model and plan")];
     const bench = createWorkbench(document.getElementById("bench"), [...report, ...own]);
     showHeadline(document.getElementById("headline"), report);
     const read = readView(await view);
@@ -45,8 +45,7 @@ export async function showRecording(element) {
     bench.placeTools();
     options = showOptions(document.getElementById("options"), { analysis: element.dataset.recording, awaited: element.dataset.awaited, store });
     linkAdvice(options);
-    showFileSection(document.getElementById("symbols"), "symbols", options.analyseWithFile);
-    showFileSection(document.getElementById("overlays"), "with", options.analyseWithFile);
+    for (const id of ["symbols", "overlays", "model"]) showFileSection(document.getElementById(id), options.analyseWithFiles);
     if (!isTimeless) showSampleList(document.getElementById("samples"), { source, page, store });
     loadSamples(source, address, document.getElementById("toolbar"));
     const drawn = createDrawnLanes({ address, source, store, announce: (text) => (status.textContent = text) });

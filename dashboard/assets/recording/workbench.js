@@ -11,7 +11,7 @@ const TABS = [
   ["samples", "Samples", ["samples", "stacks"]],
   ["tables", "Tables", ["tables"]],
   ["questions", "Questions", ["questions"]],
-  ["evidence", "Evidence", ["evidence", "symbols", "overlays", "recording", "issues"]],
+  ["evidence", "Evidence", ["evidence", "symbols", "overlays", "model", "recording", "issues"]],
 ];
 const WIDE = "(min-width: 1800px)";
 const HAS_PANES = "(min-width: 900px) and (min-height: 560px)"; // as in workbench.css

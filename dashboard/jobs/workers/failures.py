@@ -15,6 +15,7 @@ from tracekit.errors import InputError, TracekitError
 from tracekit.parsers.limits import RAISE_OPTION
 
 _MAX_SENTENCE_LENGTH = 1_000
+_GIVEN_NAME = re.compile(r"Give it with the model's name: '(.*?)=.*'\.")
 
 
 def run_and_report(
@@ -50,7 +51,9 @@ def describe_failure(error: BaseException, name: str, path: Path) -> str:
         return f"{name} is nested deeper than any recording."
     if isinstance(error, OSError):
         return f"{name} could not be read to its end: {error.strerror or error}."
-    text = str(error)
+    text = _GIVEN_NAME.sub(
+        r"Give the file the name of its model, such as '\1', and add it again.", str(error)
+    )
     if isinstance(error, InputError) and Path(error.source).name in (path.name, UPLOADED_FILE):
         text = f"{name}: {error.problem} {_reword_for_page(error.advice)}".strip()
     text = text.replace(f"{path / UPLOADED_FILE}/", f"{name}/")  # a file in an archive

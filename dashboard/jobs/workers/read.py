@@ -25,18 +25,26 @@ from dashboard.library.reading_results import write_results
 from dashboard.library.run_inventory import build_inventory, write_inventory
 from dashboard.library.store import TEMPORARY, UPLOADED_FILE, Store, split
 from dashboard.library.uploaded_inputs import compute_fingerprint, find_inputs, list_left_out
-from dashboard.library.variants import with_files
-from tracekit.cli.analysing import analyse_trace, find_recorded_units, parse_given_windows
+from dashboard.library.variants import FILES, with_files
+from tracekit.cli.analysing import (
+    add_models,
+    analyse_trace,
+    find_recorded_units,
+    parse_given_windows,
+    read_model_files,
+)
 from tracekit.cli.analysis_options import AnalysisOptions, Values
+from tracekit.errors import InputError
 
 if TYPE_CHECKING:
+    from tracekit.analysis.model_join.given_files import GivenFiles
     from tracekit.analysis.result import Analysis
     from tracekit.model.trace import Issue, RunInfo, Trace
 
 _MAX_LISTED_FILES = 5
 _ANALYSIS_OPTIONS = (
     *("process", "thread", "window", "windows", "windows-csv", "window-signpost", "markers"),
-    "compute-units",
+    *("compute-units", "model", "plan"),
 )
 """The options that choose what is analyzed of a trace; with another value of any other, it is read again."""
 
@@ -110,14 +118,14 @@ class _TaskReader:
     def _analyse_task(self, task: ReadingTask, path: Path, work: Path) -> None:
         results = self._store.results(task.analysis)
         options = with_files(task.options, results.parent)
+        files = _read_given_files(options, task.options, results.parent)
         opened = self._read_task(task, path, options)
         if not task.work:
             return
         draft = work / "results"
         draft.mkdir(mode=0o700)
         self._channel.begin_stage("analysing")
-        units = find_recorded_units((str(path),))
-        analysis = analyse_trace(opened.trace, options, units, parse_given_windows(options))
+        analysis = _analyse_run(opened.trace, path, options, files)
         self._channel.begin_stage("writing")
         write_inventory(draft, build_inventory(opened.runs, opened.trace))
         write_results(draft, analysis)
@@ -138,11 +146,30 @@ class _TaskReader:
         return self._opened
 
 
+def _read_given_files(options: AnalysisOptions, values: Values, folder: Path) -> GivenFiles | None:
+    """Return the model and the plan of a variant, whose folder this is; errors have the files' own names."""
+    try:
+        return read_model_files(options)
+    except InputError as error:
+        names = {
+            str(folder / FILES[option]): values[option]["name"] for option in FILES.keys() & values.keys()
+        }
+        raise InputError(names.get(error.source, error.source), error.problem, error.advice) from error
+
+
+def _analyse_run(
+    trace: Trace, path: Path, options: AnalysisOptions, files: GivenFiles | None = None
+) -> Analysis:
+    inputs = (str(path),)
+    analysis = analyse_trace(trace, options, find_recorded_units(inputs), parse_given_windows(options))
+    return add_models(analysis, inputs, files)
+
+
 def read_and_analyse(path: Path, name: str, uploaded: bool, channel: Channel, side: str = "") -> Analysis:
     """Open and analyse a recording; ``side`` is appended to the stages where there are several recordings."""
     opened = read_run(path, name, uploaded, channel, AnalysisOptions(), side)
     channel.begin_stage(f"analysing{side}")
-    return analyse_trace(opened.trace, AnalysisOptions(), find_recorded_units((str(path),)), [])
+    return _analyse_run(opened.trace, path, AnalysisOptions())
 
 
 def read_run(
