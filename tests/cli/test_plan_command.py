@@ -201,6 +201,29 @@ def test_analyze_names_the_command_for_a_plan(tmp_path: Path, name: str) -> None
     assert f"tracekit plan {named}" in result.output
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("Net.mlmodelc/model.mil", "program(1.0)\n{}"),
+        ("Net.mlmodelc/coremldata.bin", "x"),
+        ("Net.mlpackage/Manifest.json", "{}"),
+        ("Net.aimodel/main.mlirb", "x"),
+        ("Net.mlmodel", "x"),
+        ("model.mil", "program(1.0)\n{}"),
+    ],
+)
+def test_analyze_names_the_commands_for_a_model(tmp_path: Path, name: str, content: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(content)
+    named = path.parent if path.parent.suffix else path
+    result = CliRunner().invoke(main, ["analyze", str(named)])
+    assert result.exit_code == 3
+    assert "is a model and no recording" in result.output
+    assert f"tracekit model {named}; or" in result.output
+    assert f"tracekit analyze RECORDING --model {named}" in result.output
+
+
 def test_analyze_names_the_command_for_an_output(tmp_path: Path) -> None:
     path = tmp_path / "stderr.txt"
     path.write_text('warning: loc("m.py":1:2): "ane_validation_message"("no")\n')

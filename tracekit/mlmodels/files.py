@@ -29,6 +29,10 @@ KINDS = ".mlmodel, .mlpackage, .mlmodelc, .aimodel, .aimodelx, .aimodelc"
 _PACKAGES = (".mlpackage", ".mlmodelc", ".aimodel")
 """The endings of models that are folders."""
 
+_PROGRAM = b"program("
+"""How the text of an ML Program begins."""
+_COMPILED = "coremldata.bin"
+
 _MAX_TEXT_BYTES = 256 << 20
 _MAX_JSON_BYTES = 64 << 20
 _MAX_FILES = 20_000
@@ -52,6 +56,20 @@ def read_model(path: str | os.PathLike[str]) -> MLModel:
 _ADVICE = f"A model is one of {KINDS}; export or copy it again if it is damaged."
 
 
+def is_model(path: Path) -> bool:
+    """Return True for a file or folder that is a model by its first bytes, its files, or ``.mlmodel``."""
+    try:
+        if path.is_dir():
+            named = any((path / name).is_file() for name in (*_FOLDERS, _COMPILED))
+            return named or is_compiled_asset(path)
+        if not path.is_file():  # a pipe is read once
+            return False
+        with path.open("rb") as file:
+            return path.suffix == ".mlmodel" or file.read(len(_PROGRAM)).startswith((MAGIC, _PROGRAM))
+    except OSError:
+        return False
+
+
 def find_enclosing_model(path: Path) -> Path:
     """Return the model that a path inside of it belongs to: the outermost of its folders that is a model's.
 
@@ -68,7 +86,7 @@ def _read_file(path: Path) -> MLModel:
         view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     if bytes(view[: len(MAGIC)]) == MAGIC:
         return read_module(view, path)
-    if bytes(view[:8]) == b"program(":
+    if bytes(view[: len(_PROGRAM)]) == _PROGRAM:
         return MLModel(path, "ML Program", "text", functions=tuple(read_program(_read_text(path))))
     refuse_packed(view[:8].tobytes(), "")
     try:
@@ -86,11 +104,11 @@ def _read_folder(path: Path, depth: int) -> MLModel:
     for name, read in _FOLDERS.items():
         if _has_file(path, name):
             return read(path)
-    if _has_file(path, "coremldata.bin"):
+    if _has_file(path, _COMPILED):
         return _read_other_compiled(path, depth)
     if is_compiled_asset(path):
         return _read_compiled_asset(path)
-    raise DamagedModelError(f"is no model: it holds none of {', '.join(_FOLDERS)}, coremldata.bin")
+    raise DamagedModelError(f"is no model: it holds none of {', '.join(_FOLDERS)}, {_COMPILED}")
 
 
 # Packages ---------------------------------------------------------------------------------------------------
