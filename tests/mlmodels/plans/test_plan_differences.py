@@ -191,11 +191,16 @@ def test_a_program_is_no_plan_to_compare(tmp_path: Path) -> None:
 
 def test_two_outputs_of_a_specialization_are_not_called_those_of_different_models(tmp_path: Path) -> None:
     paths = [tmp_path / "old.txt", tmp_path / "new.txt"]
-    for path in paths:
-        path.write_text('warning: loc("m.py":1:2): "ane_validation_message"("no")\n')
+    line = 'warning: loc("m.py":{}:2): "ane_validation_message"("no")\n'
+    for path, places in zip(paths, ((1,), (1,)), strict=True):
+        path.write_text("".join(line.format(place) for place in places))
     arguments = ["plan", str(paths[1]), "--against", str(paths[0])]
     text = " ".join(CliRunner().invoke(main, arguments).stdout.split())
-    assert "The operations cannot be compared: 0 of 1 operation match" in text
+    assert "For 1 operation in both plans, a plan states no engine." in text
+    for path, places in zip(paths, ((1, 2), (3, 4)), strict=True):
+        path.write_text("".join(line.format(place) for place in places))
+    text = " ".join(CliRunner().invoke(main, arguments).stdout.split())
+    assert "The operations cannot be compared: 0 of 2 operations match" in text
     assert "different models" not in text
     assert "Without a counterpart" not in text
     document = json.loads(CliRunner().invoke(main, [*arguments, "--format", "json"]).stdout)

@@ -99,7 +99,8 @@ def _summarize_moves(differences: PlanDifferences) -> Iterator[str]:
     elif compared:
         yield f"None of the {plural(compared, 'operation')} in both plans moved."
     if unstated := len(pairs) - compared:
-        yield f"For {unstated:,} more, a plan states no engine."
+        meant = f"{unstated:,} more" if compared else f"{plural(unstated, 'operation')} in both plans"
+        yield f"For {meant}, a plan states no engine."
     for side, only in zip(_SIDES, _count_only(differences), strict=True):
         if only:
             yield f"{plural(only, 'operation')} of {side} {'has' if only == 1 else 'have'} no counterpart."
