@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tracekit.errors import InputError
-from tracekit.mlmodels import read_model
+from tracekit.mlmodels import read_model, regions
 from tracekit.mlmodels.plans import read_plan
 
 PROGRAM = 'program(1.3)\n{\n  func main<ios17>(tensor<fp16, [1]> x) {\n    tensor<fp16, [1]> y = relu(x = x)[name = string("r")];\n  } -> (y);\n}\n'
@@ -104,3 +104,18 @@ def test_a_folder_that_may_not_be_read_is_not_called_empty(
     with pytest.raises(InputError) as caught:
         read_plan(tmp_path)
     assert caught.value.problem == problem
+
+
+@pytest.mark.parametrize("read", [read_model, read_plan])
+def test_regions_that_are_mentioned_too_often_are_not_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: object
+) -> None:
+    monkeypatch.setattr(regions, "_MAX_MENTIONS", 2)
+    package = tmp_path / "Net.aimodelx" / "x.mpsgraphpackage"
+    package.mkdir(parents=True)
+    module = package / "specialized_model_0.mpsgraph"
+    module.write_bytes(b"ML\xefR" + b"main_ANE_region_0 " * 2)
+    read(tmp_path / "Net.aimodelx")  # type: ignore[operator]
+    module.write_bytes(b"ML\xefR" + b"main_ANE_region_0 " * 3)
+    with pytest.raises(InputError, match="mentions regions more than 2 times"):
+        read(tmp_path / "Net.aimodelx")  # type: ignore[operator]
