@@ -219,7 +219,7 @@ def _open_folder(path: str, options: _Options) -> Source:
     if texts:
         raise InputError(path, f"is a folder of texts ({', '.join(texts[:3])}).", _TEXTS_ADVICE)
     if not exports:
-        _refuse_plan(path)
+        _refuse_other(path)
         raise InputError(
             path, "is a folder without a .trace and without exports (*.xml or *.xml.gz).", EXPORT_ADVICE
         )
@@ -342,24 +342,27 @@ def _is_foreign_archive(path: str) -> bool:
     return Path(path).is_file() and _read_head(path).startswith(tuple(_FOREIGN_ARCHIVES))
 
 
-def _is_plan(path: str) -> bool:
-    from tracekit.mlmodels.plans.plan_kinds import describe_plan
-
-    return bool(describe_plan(Path(path)))
-
-
-def _open_plan(path: str, options: _Options) -> Source:  # noqa: ARG001 - a reader's arguments
-    _refuse_plan(path)
-    raise AssertionError  # _is_plan
-
-
-def _refuse_plan(path: str) -> None:
-    """Raise ``InputError`` for a plan: what a runtime anticipated is no recording."""
+def _refuse_other(path: str) -> None:
+    """Raise ``InputError`` for a plan or a model: what may run is no recording of it."""
+    from tracekit.mlmodels.files import is_model
     from tracekit.mlmodels.plans.plan_kinds import describe_plan
 
     if words := describe_plan(Path(path)):
         command = format_shell_command(["tracekit", "plan", path])
         raise InputError(path, f"is a plan and no recording: {words}.", f"Show it: {command}")
+    if is_model(Path(path)):
+        command = format_shell_command(["tracekit", "model", path])
+        raise InputError(
+            path,
+            "is a model and no recording.",
+            f"List its operations: {command}; or hold it against a recording: tracekit analyze RECORDING"
+            f" {format_shell_command(['--model', path])}",
+        )
+
+
+def _open_other(path: str, options: _Options) -> Source:
+    _refuse_other(path)
+    return _open_export(path, options)
 
 
 def _read_head(path: str) -> bytes:
@@ -375,8 +378,7 @@ _READERS: tuple[tuple[Callable[[str], bool], Callable[[str, _Options], Source]],
     (_is_folder, _open_folder),
     (_is_foreign_archive, _refuse_archive),
     (_is_text, _open_text),
-    (_is_plan, _open_plan),
-    (lambda _: True, _open_export),
+    (lambda _: True, _open_other),
 )
 """Each kind of input, by its content: the recogniser, and the reader. The first that fits reads it."""
 

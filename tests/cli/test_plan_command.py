@@ -201,6 +201,29 @@ def test_analyze_names_the_command_for_a_plan(tmp_path: Path, name: str) -> None
     assert f"tracekit plan {named}" in result.output
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("Net.mlmodelc/model.mil", "program(1.0)\n{}"),
+        ("Net.mlmodelc/coremldata.bin", "x"),
+        ("Net.mlpackage/Manifest.json", "{}"),
+        ("Net.aimodel/main.mlirb", "x"),
+        ("Net.mlmodel", "x"),
+        ("model.mil", "program(1.0)\n{}"),
+    ],
+)
+def test_analyze_names_the_commands_for_a_model(tmp_path: Path, name: str, content: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(content)
+    named = path.parent if path.parent.suffix else path
+    result = CliRunner().invoke(main, ["analyze", str(named)])
+    assert result.exit_code == 3
+    assert "is a model and no recording" in result.output
+    assert f"tracekit model {named}; or" in result.output
+    assert f"tracekit analyze RECORDING --model {named}" in result.output
+
+
 def test_analyze_names_the_command_for_an_output(tmp_path: Path) -> None:
     path = tmp_path / "stderr.txt"
     path.write_text('warning: loc("m.py":1:2): "ane_validation_message"("no")\n')
@@ -235,3 +258,27 @@ def test_a_program_is_written_as_it_is_in_the_package(tmp_path: Path, word: str)
     result = CliRunner().invoke(main, ["plan", "--write-program", word, "-o", str(output)])
     assert result.exit_code == 0
     assert "tracekit plan plan.json" in output.read_text()
+
+
+def test_moves_at_the_border_are_no_operations_of_the_model(tmp_path: Path) -> None:
+    path = tmp_path / "analytics.mil"
+    path.write_text(
+        """program(1.3)
+[buildInfo = dict<string, string>({{"coremlc-version", "3600.25.2"}})]
+{
+    func main<ios18>(tensor_buffer<fp16, shape=[8], strides=[1]> x) {
+            tensor<fp16, [8]> a = tensor_buffer_to_tensor<ios17>(input = x)[EstimatedRuntime = dict<string, fp64>({{"bnns", 3.0}}), SelectedBackend = string("bnns")];
+            tensor<fp16, [8]> b = relu(x = a)[EstimatedRuntime = dict<string, fp64>({{"ane", 1.0}}), SelectedBackend = string("ane"), name = string("relu_0")];
+            tensor<fp16, [8]> c = gelu(x = b)[EstimatedRuntime = dict<string, fp64>({{"ane", 1.0}}), SelectedBackend = string("ane"), name = string("gelu_0")];
+            tensor_buffer<fp16, shape=[8], strides=[1]> d = tensor_to_tensor_buffer<ios17>(input = c)[SelectedBackend = string("bnns")];
+        } -> (d);
+}
+"""
+    )
+    text = " ".join(show(path).split())
+    assert "All 2 operations are anticipated on the Neural Engine: 1 segment." in text
+    assert "1 Neural Engine 2 100.0 %" in text
+    assert "Not counted: 2 moves of buffers at the border of the program" in text
+    assert "tensor_buffer" not in text
+    gate = ["check", "plan", str(path), "--require", "ops off ANE == 0"]
+    assert CliRunner().invoke(main, gate).exit_code == 0

@@ -52,7 +52,7 @@ def test_a_model_of_two_pieces_with_the_cpu_between() -> None:
         " that, the CPU worked about 4.00 ms in BNNSFilterApply (sampled)."
     )
     assert text.detail == "The pieces: Op0, Op2."
-    assert text.next_steps[1].command == "tracekit model MODEL"
+    assert text.next_steps[1].command == "tracekit analyze literal --model MODEL --plan PLAN"
     assert text.next_steps[2].command == (
         "tracekit check literal --require 'segments per inference in Net <= 1'"
     )

@@ -20,13 +20,13 @@ from tracekit.mlmodels.unreadable import refuse_encrypted, refuse_packed
 _MAX_BYTES = 256 << 20
 
 
-def read_network(network: Path, shapes: Path) -> Function:
+def read_network(network: Path, shapes: Path | None) -> Function:
     """Read a compiled network; ``shapes`` may be absent. Raises ``DamagedModelError``."""
     loaded = _load(network)
     layers = loaded.get("layers")
     if not isinstance(layers, list):
         raise DamagedModelError(f"holds {network.name}, which lists no layers")
-    types = _read_shapes(_load(shapes)) if shapes.is_file() else {}
+    types = _read_shapes(_load(shapes)) if shapes else {}
     operations = tuple(_read_layer(layer, types) for layer in layers if isinstance(layer, dict))
     produced = {value.name for operation in operations for value in operation.outputs}
     used = [name for operation in operations for _, name in operation.inputs]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,10 @@ KINDS = ".mlmodel, .mlpackage, .mlmodelc, .aimodel, .aimodelx, .aimodelc"
 
 _PACKAGES = (".mlpackage", ".mlmodelc", ".aimodel")
 """The endings of models that are folders."""
+
+_PROGRAM = b"program("
+"""How the text of an ML Program begins."""
+_COMPILED = "coremldata.bin"
 
 _MAX_TEXT_BYTES = 256 << 20
 _MAX_JSON_BYTES = 64 << 20
@@ -51,6 +56,20 @@ def read_model(path: str | os.PathLike[str]) -> MLModel:
 _ADVICE = f"A model is one of {KINDS}; export or copy it again if it is damaged."
 
 
+def is_model(path: Path) -> bool:
+    """Return True for a file or folder that is a model by its first bytes, its files, or ``.mlmodel``."""
+    try:
+        if path.is_dir():
+            named = any((path / name).is_file() for name in (*_FOLDERS, _COMPILED))
+            return named or is_compiled_asset(path)
+        if not path.is_file():  # a pipe is read once
+            return False
+        with path.open("rb") as file:
+            return path.suffix == ".mlmodel" or file.read(len(_PROGRAM)).startswith((MAGIC, _PROGRAM))
+    except OSError:
+        return False
+
+
 def find_enclosing_model(path: Path) -> Path:
     """Return the model that a path inside of it belongs to: the outermost of its folders that is a model's.
 
@@ -61,14 +80,13 @@ def find_enclosing_model(path: Path) -> Path:
 
 
 def _read_file(path: Path) -> MLModel:
+    require_regular_file(path)
     with path.open("rb") as file:
-        if os.fstat(file.fileno()).st_size == 0:
-            raise DamagedModelError("is empty")
         # Not closed here: views of it are in the tables of a module, and the last of them closes it.
         view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     if bytes(view[: len(MAGIC)]) == MAGIC:
         return read_module(view, path)
-    if bytes(view[:8]) == b"program(":
+    if bytes(view[: len(_PROGRAM)]) == _PROGRAM:
         return MLModel(path, "ML Program", "text", functions=tuple(read_program(_read_text(path))))
     refuse_packed(view[:8].tobytes(), "")
     try:
@@ -84,13 +102,13 @@ def _read_folder(path: Path, depth: int) -> MLModel:
     if depth > _MAX_DEPTH:
         raise DamagedModelError(f"has pipelines {depth} deep")
     for name, read in _FOLDERS.items():
-        if (path / name).is_file():
+        if _has_file(path, name):
             return read(path)
-    if (path / "coremldata.bin").is_file():
+    if _has_file(path, _COMPILED):
         return _read_other_compiled(path, depth)
     if is_compiled_asset(path):
         return _read_compiled_asset(path)
-    raise DamagedModelError(f"is no model: it holds none of {', '.join(_FOLDERS)}, coremldata.bin")
+    raise DamagedModelError(f"is no model: it holds none of {', '.join(_FOLDERS)}, {_COMPILED}")
 
 
 # Packages ---------------------------------------------------------------------------------------------------
@@ -107,6 +125,7 @@ def _read_package(path: Path) -> MLModel:
         raise DamagedModelError("has a Manifest.json that names no model")
     inner = path / "Data" / named
     try:
+        _refuse_link(inner)
         is_inside = inner.resolve().is_relative_to(path.resolve())
     except ValueError as error:  # a name that no file system has
         raise DamagedModelError("has a Manifest.json that names no file") from error
@@ -126,7 +145,8 @@ def _read_compiled_program(path: Path) -> MLModel:
 
 
 def _read_compiled_network(path: Path) -> MLModel:
-    function = read_network(path / "model.espresso.net", path / "model.espresso.shape")
+    shapes = path / "model.espresso.shape" if _has_file(path, "model.espresso.shape") else None
+    function = read_network(path / "model.espresso.net", shapes)
     return _add_metadata(MLModel(path, "neural network", "compiled", functions=(function,)), path)
 
 
@@ -137,6 +157,7 @@ def _read_other_compiled(path: Path, depth: int) -> MLModel:
         folder = path / f"model{number}"
         if not folder.is_dir():
             break
+        _refuse_link(folder)
         stages.append((folder.name, _read_folder(folder, depth + 1)))
     limits = () if stages else ("What it computes is in coremldata.bin, which has no published form.",)
     form = "pipeline" if stages else "compiled model"
@@ -149,8 +170,8 @@ _MAX_DEPTH = 8
 def _read_asset(path: Path) -> MLModel:
     """Read a ``.aimodel``: the program's bytecode, and metadata."""
     model = replace(_read_file(path / "main.mlirb"), path=path)
-    metadata = path / "metadata.json"
-    return add_asset_metadata(model, _load_json(metadata)) if metadata.is_file() else model
+    has_metadata = _has_file(path, "metadata.json")
+    return add_asset_metadata(model, _load_json(path / "metadata.json")) if has_metadata else model
 
 
 def _read_compiled_asset(path: Path) -> MLModel:
@@ -159,6 +180,8 @@ def _read_compiled_asset(path: Path) -> MLModel:
     asset = read_compiled_asset(path, files)
     model = MLModel(path, "compiled Core AI program", "", is_compiled=True, compiled_asset=asset)
     bytecode = sorted(file for file, _ in files if file.parent == path and file.suffix == ".mlirb")
+    for file in bytecode:
+        _refuse_link(file)
     limits = [*asset.limits, *_describe_limits(asset)]
     if bytecode:
         source = _read_file(bytecode[0])
@@ -197,7 +220,7 @@ def _add_metadata(model: MLModel, path: Path) -> MLModel:
     """Return a compiled model with what ``metadata.json`` says of it: features, precisions, counts."""
     weights = sum(size for file, size in iter_files(path) if "weight" in str(file.relative_to(path)))
     model = replace(model, is_compiled=True, weight_file_bytes=weights, weight_folder=path)
-    if not (path / "metadata.json").is_file():
+    if not _has_file(path, "metadata.json"):
         return model
     loaded = _load_json(path / "metadata.json")
     entry = loaded[0] if isinstance(loaded, list) and loaded else loaded
@@ -267,10 +290,40 @@ def _read_shape(shape: object) -> tuple[int | None, ...] | None:
 # Files ------------------------------------------------------------------------------------------------------
 
 
+def require_regular_file(path: Path) -> None:
+    """Raise ``DamagedModelError`` for an empty file, a pipe and a device. Raises ``OSError``."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):  # a pipe is read once, and a device may have no end
+        raise DamagedModelError("is no file; save what it holds to one, and name that")
+    if status.st_size == 0:
+        raise DamagedModelError("is empty")
+
+
+def _has_file(folder: Path, name: str) -> bool:
+    _refuse_link(folder / name)
+    return (folder / name).is_file()
+
+
+def _refuse_link(path: Path) -> None:
+    """Raise ``DamagedModelError`` for a link in a model's folder, which can lead to any file."""
+    if path.is_symlink():
+        raise DamagedModelError(
+            f"holds {path.name}, which is a link, and links are not followed; copy the folder with what its"
+            " links lead to (cp -RL)"
+        )
+
+
 def iter_files(path: Path) -> Iterator[tuple[Path, int]]:
-    """Yield the files of a folder with their sizes; links are not followed."""
+    """Yield the files of a folder with their sizes; links are not followed. Raises ``OSError``."""
+
+    def refuse(error: OSError) -> None:
+        if error.filename == str(path):
+            raise error
+        name = Path(error.filename).relative_to(path)
+        raise DamagedModelError(f"holds {name}, which cannot be read: {error.strerror}") from error
+
     count = 0
-    for folder, _, names in os.walk(path):
+    for folder, _, names in os.walk(path, onerror=refuse):
         for name in sorted(names):
             count += 1
             if count > _MAX_FILES:

@@ -81,6 +81,17 @@ def is_constant_kind(kind: str) -> bool:
     return kind.rpartition(".")[2] in _CONSTANT_KINDS
 
 
+_LAYOUT_KINDS = frozenset({"tensor_buffer_to_tensor", "tensor_to_tensor_buffer"})
+
+
+def is_layout_kind(kind: str) -> bool:
+    """Return True for a move that Core ML's compiler puts at a program's border to lay out a buffer.
+
+    No model has such an operation. The kind may have its set and a parameter (``ios17.….<ios17>``).
+    """
+    return kind.partition("<")[0].rpartition(".")[2] in _LAYOUT_KINDS
+
+
 @dataclass(frozen=True, slots=True)
 class Feature:
     """An input, an output or a state of a model or a function.

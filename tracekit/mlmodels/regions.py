@@ -10,18 +10,18 @@ import mmap
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
+from tracekit.mlmodels.protobuf_wire import DamagedModelError
 from tracekit.model.vocabulary import Engine
 
 _NUMBERS = re.compile(rb"_(ANE|GPU)_region_(\d{1,6}(?:_\d{1,6})?)(?!\d)")
-_WORD = re.compile(rb"[A-Za-z0-9_\-]*")
-_MOST_BEFORE = 128
+_WORD = re.compile(rb"[\w.$-]*")
+_MOST_BEFORE = 300
 _MAX_REGIONS = 10_000
-_MAX_MENTIONS = 200_000
-_MAX_BYTES = 256 << 20
-"""Of a module's bytecode that is searched; weights are in other files."""
+MAX_NAMES = 100_000
+"""The most names of regions that are taken from some bytes."""
+_MAX_MENTIONS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def list_regions(folder: Path, files: Iterable[tuple[Path, int]]) -> tuple[Regio
     """Return the regions that paths within ``folder`` and symbols of ``.mpsgraph`` files name, by name."""
     sizes: dict[str, int] = {}
     for path, size in files:
-        for name in set(_iter_names(str(path.relative_to(folder)).encode("utf-8", "replace"))):
+        for name in iter_region_names(str(path.relative_to(folder)).encode("utf-8", "replace")):
             if len(sizes) < _MAX_REGIONS or name in sizes:
                 sizes[name] = sizes.get(name, 0) + size
         if path.suffix == ".mpsgraph" and size and not path.is_symlink():
@@ -49,16 +49,27 @@ def list_regions(folder: Path, files: Iterable[tuple[Path, int]]) -> tuple[Regio
 
 def _iter_symbols(path: Path) -> Iterator[str]:
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        yield from _iter_names(data)
+        yield from iter_region_names(data)
 
 
-def _iter_names(data: bytes | mmap.mmap) -> Iterator[str]:
-    """Yield the names in some bytes. What stands before the engine is read backward, so time is linear."""
-    matches = _NUMBERS.finditer(data, 0, min(len(data), _MAX_BYTES))
-    for match in islice(matches, _MAX_MENTIONS):
+def iter_region_names(data: bytes | mmap.mmap) -> Iterator[str]:
+    """Yield the names in some bytes, each once: at most ``MAX_NAMES`` and one.
+
+    What stands before the engine is read backward, so time is linear. Raises ``DamagedModelError`` for more
+    mentions than any module has: a count of those before them may be wrong.
+    """
+    names: set[bytes] = set()
+    for number, match in enumerate(_NUMBERS.finditer(data)):
+        if number == _MAX_MENTIONS:
+            raise DamagedModelError(f"mentions regions more than {_MAX_MENTIONS:,} times")
         start = match.start()
         before = _WORD.match(data[max(start - _MOST_BEFORE, 0) : start][::-1])
-        yield ((before[0][::-1] if before else b"") + match[0]).decode("ascii")
+        name = (before[0][::-1] if before else b"") + match[0]
+        if name not in names:
+            names.add(name)
+            yield name.decode("ascii")
+        if len(names) > MAX_NAMES:
+            return
 
 
 def _find_engine(name: str) -> Engine:

@@ -283,9 +283,12 @@ def test_lines_of_espresso_s_log(tmp_path: Path) -> None:
 @needs_plans
 @pytest.mark.parametrize("name", ["without_compute_plan_output.txt", "without_compute_plan_2.csv"])
 def test_real_segments_are_those_of_their_source(name: str) -> None:
-    """MobilenetEdgeTPU on an M1: four operations in fp32, the model, one cast; the sums are of the text itself."""
+    """MobilenetEdgeTPU on an M1: a move of a buffer and three operations in fp32, the model, one cast.
+
+    The move is no operation of the model; the sums are of the text itself.
+    """
     plan = read_plan(PLANS / "freedomtan" / name)
-    assert runs(plan) == [[("CPU", 4), ("ANE", 114), ("CPU", 1)]]
+    assert runs(plan) == [[("CPU", 3), ("ANE", 114), ("CPU", 1)]]
     messages = [item.messages for item in plan.functions[0].operations if item.messages]
     assert sorted(texts[0].text for texts in messages) == [
         "Invalid input tensor format: fp32",
@@ -309,19 +312,19 @@ def test_both_forms_of_a_real_plan_agree() -> None:
 @pytest.mark.parametrize(
     ("name", "count", "kind", "text"),
     [
-        ("conv_k17", 3, "conv", "Error: conv with large kernel does not meet decomposition preconditions"),
-        ("max_pool_k15", 3, "max_pool", "Invalid Pool kernel width (15), must be [1-8] or 32."),
+        ("conv_k17", 1, "conv", "Error: conv with large kernel does not meet decomposition preconditions"),
+        ("max_pool_k15", 1, "max_pool", "Invalid Pool kernel width (15), must be [1-8] or 32."),
         (
             "crop_resize",
-            3,
+            1,
             "crop_resize",
             'type int32 for "box_indices" is not supported. only support UInt16.',
         ),
-        ("gather_dyn", 10, "gather", "Unsupported gather index type"),
+        ("gather_dyn", 7, "gather", "Unsupported gather index type"),
     ],
 )
 def test_real_analytics_of_an_m4(name: str, count: int, kind: str, text: str) -> None:
-    """The oracle of the engines is ``support.tsv``, which their source made with ``MLComputePlan``."""
+    """The oracle of the engines is ``support.tsv``, which their source made with ``MLComputePlan``; moves at the border do not count."""
     plan = read_plan(PLANS / "m4_macos27" / f"{name}.mil")
     assert runs(plan) == [[("CPU", count)]]
     (operation,) = [item for item in plan.functions[0].operations if item.kind == kind]

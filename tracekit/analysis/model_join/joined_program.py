@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from tracekit.analysis.model_join.joined_model import Agreement, JoinedSegment, JoinLimit
 from tracekit.analysis.model_join.operation_names import (
-    LAYOUT_KINDS,
     compare_kinds,
     index_by_name,
     list_names,
@@ -90,9 +89,7 @@ def _build_planned(
 ) -> JoinedProgram:
     if not function.operations:
         return JoinedProgram(function.name, (), tuple(_list_regions(function)), ("regions-only",))
-    planned = tuple(
-        operation for operation in function.computing() if spell_kind(operation.kind) not in LAYOUT_KINDS
-    )
+    planned = tuple(function.computing())
     limits: list[JoinLimit] = []
     if all(operation.engine is None for operation in planned):
         limits.append("no-anticipated-engines")

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from tracekit.mlmodels.plans import PlannedOperation
 from tracekit.mlmodels.program import Operation
 
-LAYOUT_KINDS = frozenset({"tensor_buffer_to_tensor", "tensor_to_tensor_buffer"})
-"""Operations that Core ML's compiler puts at a program's border to lay out a buffer; no model has them."""
 _OPSET = re.compile(r"\A(?:ios|macos|coreml)\d+\.", re.IGNORECASE)
 _VERSION = re.compile(r"_v\d+\Z")
 _LAYOUT_NAME = re.compile(r"_4D454D5F4F5054\Z")

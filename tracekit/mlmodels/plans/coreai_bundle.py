@@ -19,16 +19,14 @@ from tracekit.mlmodels.plans.placement_manifest import PlacementManifest, read_m
 from tracekit.mlmodels.plans.places import find_core_ai_place
 from tracekit.mlmodels.plans.plan import Plan, PlannedFunction, PlannedRegion
 from tracekit.mlmodels.protobuf_wire import DamagedModelError
+from tracekit.mlmodels.regions import MAX_NAMES, iter_region_names
 from tracekit.model.vocabulary import Engine
 
 FORM = "Core AI specialized model"
 
 _SUFFIXES = (".aimodelx", ".aimodelc", ".aimodel")
 _PACKAGE, _BYTECODE, _BNNS = ".mpsgraphpackage", ".mpsgraph", "BNNS"
-_MAX_REGIONS = 100_000
-_NAME_BYTES = 300
-_REGION = re.compile(rb"_(ANE|GPU)_region_(\d{1,6})(?:_(\d{1,6}))?")
-_NAME = re.compile(rb"[\w.$-]*")
+_NAME = re.compile(r"(?P<function>.*)_(?P<engine>ANE|GPU)_region_(?P<numbers>[\d_]+)", re.DOTALL)
 _PLACED = re.compile(rb"placement\.region_type<(ANE|GPU)>")
 _ENGINES = {"ANE": Engine.ANE, "GPU": Engine.GPU}
 
@@ -62,7 +60,7 @@ def find_root(folder: Path, file: Path) -> Path | None:
     parts = file.relative_to(folder).parts[:-1]
     is_part = (
         any(part.endswith(_PACKAGE) for part in (folder.name, *parts))
-        or _REGION.search(file.name.encode("utf-8", "replace")) is not None
+        or any(_iter_regions(file.name.encode("utf-8", "replace")))
         or _is_bnns(file)
     )
     if not is_part:
@@ -79,8 +77,8 @@ def read(root: Path, files: Iterable[Path]) -> Plan:
     bundle = _Bundle()
     for file in files:
         _add_file(bundle, root, file)
-        if len(bundle.regions) > _MAX_REGIONS:
-            raise DamagedModelError(f"names more than {_MAX_REGIONS:,} regions")
+        if len(bundle.regions) > MAX_NAMES:
+            raise DamagedModelError(f"names more than {MAX_NAMES:,} regions")
     functions: dict[str, list[PlannedRegion]] = {
         name: [] for manifest in bundle.manifests for name in manifest.functions
     }
@@ -155,19 +153,9 @@ def _search_bytecode(bundle: _Bundle, file: Path) -> None:
 
 
 def _iter_regions(data: bytes | mmap.mmap) -> Iterator[_Region]:
-    """Yield the regions whose names stand in bytes: at most ``_MAX_REGIONS`` and one."""
-    regions: set[_Region] = set()
-    for match in _REGION.finditer(data):
-        backward = bytes(data[max(0, match.start() - _NAME_BYTES) : match.start()])[::-1]
-        name = _NAME.match(backward)
-        function = name[0][::-1].decode("utf-8", "replace") if name else ""
-        numbers = tuple(int(number) for number in match.groups()[1:] if number is not None)
-        region = _Region(function, match[1].decode(), numbers)
-        if region not in regions:
-            regions.add(region)
-            yield region
-        if len(regions) > _MAX_REGIONS:
-            return
+    """Yield the regions whose names stand in bytes."""
+    for match in filter(None, map(_NAME.fullmatch, iter_region_names(data))):
+        yield _Region(match["function"], match["engine"], tuple(map(int, match["numbers"].split("_"))))
 
 
 def _find_function(region: _Region, functions: Iterable[str]) -> str:

@@ -70,8 +70,18 @@ class PlanDifferences:
 
     @property
     def are_different_models(self) -> bool:
+        """True where few operations match, and both plans list all of theirs."""
+        return self.match_few and not self.lists_some
+
+    @property
+    def match_few(self) -> bool:
         """True where fewer than half of the smaller plan's operations have, or may have, a counterpart."""
         return self.count_alike() < _FEWEST_MATCHES * self.smaller
+
+    @property
+    def lists_some(self) -> bool:
+        """True where a plan lists some operations only: another that lacks them may be of the same model."""
+        return any(function.unlisted is None for plan in (self.base, self.new) for function in plan.functions)
 
     @property
     def smaller(self) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from tracekit.mlmodels.program import is_layout_kind
 from tracekit.model.vocabulary import Engine
 
 Runtime: TypeAlias = Literal["Core ML", "Core AI"]
@@ -82,8 +83,15 @@ class PlannedFunction:
     overheads_ms: Mapping[str, float] = field(default_factory=dict)
 
     def computing(self) -> Iterator[PlannedOperation]:
-        """Iterate over the operations that compute; a constant is on no engine."""
-        return (operation for operation in self.operations if not operation.is_constant)
+        """Iterate over the model's operations that compute.
+
+        A constant is on no engine, and a move at the border of the program is no operation of the model.
+        """
+        return (
+            operation
+            for operation in self.operations
+            if not operation.is_constant and not is_layout_kind(operation.kind)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tracekit.mlmodels.plans.plan import PlannedOperation
+from tracekit.mlmodels.program import is_layout_kind
 
 
 def add_cost_shares(operations: Sequence[PlannedOperation]) -> tuple[PlannedOperation, ...]:
     """Return the operations with their shares of the sum of estimates, each for the anticipated device.
 
-    An operation without an estimate for its device has no share, and no part in the sum.
+    An operation without an estimate for its device has no share, and no part in the sum; nor has a move at
+    the border of the program, which is no operation of the model.
     """
-    estimates = [read_cost(operation.estimated_ms.get(operation.device)) for operation in operations]
+    estimates = [
+        None if is_layout_kind(operation.kind) else read_cost(operation.estimated_ms.get(operation.device))
+        for operation in operations
+    ]
     total = math.fsum(estimate for estimate in estimates if estimate is not None)
     if not 0 < total < math.inf:
         return tuple(operations)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.errors import InputError
-from tracekit.mlmodels.files import iter_files
+from tracekit.mlmodels.files import iter_files, require_regular_file
 from tracekit.mlmodels.plans import (
     analytics,
     coreai_bundle,
@@ -145,11 +144,7 @@ def identify_plan(file: PlanFile) -> PlanKind | None:
 
 
 def _read_file(path: Path) -> Plan:
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):  # a pipe is read once, and a device may have no end
-        raise DamagedModelError("is no file; save what it holds to one, and name that")
-    if status.st_size == 0:
-        raise DamagedModelError("is empty")
+    require_regular_file(path)
     file = PlanFile(path)
     kind = identify_plan(file)
     if kind is None:

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from tracekit.mlmodels.program import BLOB, Constant, Function, Operation, ValueType
+from tracekit.mlmodels.program import BLOB, Constant, Function, Operation, ValueType, is_layout_kind
 from tracekit.mlmodels.weights import read_lowest
 
 _OPSET_PREFIX = re.compile(r"^ios\d+\.", re.IGNORECASE)
-_AT_ENDS = frozenset({"tensor_buffer_to_tensor", "tensor_to_tensor_buffer"})
 _PASSES_CONSTANT = frozenset({"cast", "reshape", "transpose", "expand_dims", "squeeze", "identity"})
 """Kinds that make a constant of a constant; ``constexpr_…`` do, too."""
 
@@ -52,7 +51,7 @@ class Graph:
     def is_computed(self, position: int) -> bool:
         """Return whether an operation computes during a call: not when loading, and not only at an end."""
         operation, kind = self.operations[position], self.kinds[position]
-        is_aside = kind.startswith("constexpr_") or kind in _AT_ENDS
+        is_aside = kind.startswith("constexpr_") or is_layout_kind(kind)
         return not (is_aside or operation.is_constant or operation.is_part)
 
     def find_type(self, name: str) -> ValueType | None:

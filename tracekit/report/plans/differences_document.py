@@ -44,7 +44,7 @@ def build_differences(differences: PlanDifferences, has_recordings: bool = False
     sections = [Section("plans", "Plans", (Headline(_summarize(differences)), _list_facts(differences)))]
     if totals := _tabulate_engines(differences):
         sections.append(Section("plan-engines", "Engines in the plans", (totals,)))
-    if not differences.are_different_models:
+    if not differences.match_few:
         if moved := [pair for function in differences.functions for pair in function.moved]:
             sections.append(Section("plan-moved", "Moved in the plans", tuple(_tabulate_moved(moved))))
         if unmatched := list(_list_unmatched(differences)):
@@ -63,8 +63,13 @@ def build_differences(differences: PlanDifferences, has_recordings: bool = False
 def _summarize(differences: PlanDifferences) -> str:
     if not differences.smaller:
         return _summarize_regions(differences)
-    if differences.are_different_models:
+    if differences.match_few:
         matches = f"{differences.count_alike():,} of {plural(differences.smaller, 'operation')}"
+        if differences.lists_some:
+            return (
+                f"The operations cannot be compared: {matches} match, and a plan that lists some operations"
+                " only does not show which are the others."
+            )
         return (
             f"These are plans of different models, or of conversions with little in common: {matches} match."
         )
@@ -94,7 +99,8 @@ def _summarize_moves(differences: PlanDifferences) -> Iterator[str]:
     elif compared:
         yield f"None of the {plural(compared, 'operation')} in both plans moved."
     if unstated := len(pairs) - compared:
-        yield f"For {unstated:,} more, a plan states no engine."
+        meant = f"{unstated:,} more" if compared else f"{plural(unstated, 'operation')} in both plans"
+        yield f"For {meant}, a plan states no engine."
     for side, only in zip(_SIDES, _count_only(differences), strict=True):
         if only:
             yield f"{plural(only, 'operation')} of {side} {'has' if only == 1 else 'have'} no counterpart."

@@ -15,6 +15,7 @@ from tracekit.mlmodels.plans.plan_summary import (
     list_reasons,
     list_unknown_devices,
 )
+from tracekit.mlmodels.program import is_layout_kind
 from tracekit.model.vocabulary import Engine
 from tracekit.report.document.blocks import (
     Block,
@@ -303,6 +304,11 @@ def _limit_items(items: Sequence[Item]) -> Iterator[Block]:
 def _list_unstated(plan: Plan, counts: PlanCounts) -> Iterator[str]:
     for word, count in list(list_unknown_devices(plan).items())[:_MOST_ROWS]:
         yield f"No engine is known for the plan's word {word!r} ({plural(count, 'operation')})."
+    if layouts := sum(is_layout_kind(operation.kind) for f in plan.functions for operation in f.operations):
+        yield (
+            f"Not counted: {plural(layouts, 'move')} of buffers at the border of the program, which the"
+            " compiler adds to the operations of a model."
+        )
     if not counts.operations:
         return
     without = sum(operation.cost_share is None for operation in _iter_computing(plan))

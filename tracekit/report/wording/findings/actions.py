@@ -66,13 +66,15 @@ def _fix_operations(arguments: Arguments, _info: TraceInfo) -> NextStep:
     return NextStep(" ".join(advice[:_MOST_FIXES]))
 
 
-def _list_operations(_: Arguments, _info: TraceInfo) -> NextStep:
-    # MLComputePlan: Core ML framework, macOS 14.4 and iOS 17.4 (developer.apple.com/documentation/coreml).
+def _hold_operations(arguments: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
-        "List the operations of the model's file (.mlmodelc, .mlpackage or .aimodel). Of a Core ML model,"
-        " Xcode's performance report and MLComputePlan (macOS 14.4, iOS 17.4) show which engines support each"
-        " operation and which is preferred: a plan, not what ran:",
-        "tracekit model MODEL",
+        "Hold the model's file (.mlmodelc, .mlpackage or .aimodel) and its plan against these calls: which"
+        " operations are anticipated off the engine, why, and what that costs here. A plan is an"
+        " analytics.mil in the app's caches (com.apple.e5rt.e5bundlecache), or the output of a program that"
+        " tracekit plan --write-program writes for a Mac:",
+        _write_command(
+            "analyze", info, *_list_selection_options(arguments), "--model", "MODEL", "--plan", "PLAN"
+        ),
     )
 
 
@@ -306,7 +308,7 @@ STEPS: Mapping[ActionKind, Callable[[Arguments, TraceInfo], NextStep]] = {
         "Produce images in the size and pixel format that the model declares, and arrays in its type, so that"
         " nothing is converted."
     ),
-    "model-operations": _list_operations,
+    "model-operations": _hold_operations,
     "off-main-thread": _give_advice(
         "Call the model on another thread or queue, or with the asynchronous prediction."
     ),
