@@ -154,8 +154,8 @@ def _rank(change: FindingChange) -> tuple[int, bool, int, float, str, str]:
     side = change.new if change.new.found else change.base
     return (
         _ORDER.index(change.change),
-        not change.new.found,
         _SEVERITIES.index(change.finding.severity),
+        not change.new.found,
         -max(side.lost_ns, default=0.0),
         change.kind,
         change.model,

@@ -102,8 +102,9 @@ def _describe_finding(text: FindingChangeText) -> FindingEntry:
     is_new = text.change in ("appeared", "grew", "on one side")
     steps = text.next_steps if is_new else ()
     cost = text.cost if is_new else ""
+    counts = f"{text.counts}." if text.counts else ""
     return FindingEntry(
-        text.title, text.severity, cost, f"{text.counts}.", next_steps=steps, change=WORD[text.change]
+        text.title, text.severity, cost, counts, next_steps=steps, change=WORD[text.change]
     )
 
 
@@ -187,7 +188,8 @@ def _build_differences(comparison: Comparison) -> Section:
             _build_group(label_chart(number), words.title(group), list(group.rows), pictures, group)
         )
     if comparison.preparing:
-        blocks.append(_build_group("runs", "Whole runs", list(comparison.preparing)))
+        others = ", with what one side alone runs" if comparison.first_sentence.left_out else ""
+        blocks.append(_build_group("runs", f"Whole runs{others}", list(comparison.preparing)))
     if one_sided := _list_one_sided(comparison):
         blocks.append(Section("one-sided", "On one side only, or left out", one_sided))
     return Section("differences", "All numbers", tuple(blocks), is_folded=True)

@@ -47,9 +47,10 @@ class _Chart:
 
 
 LEGEND = (
-    "A line is the 95 % interval of the difference (in brackets), a filled dot a difference that is shown, a"
-    " hollow one a difference that may be chance. The band around 0 holds changes that count as none; a"
-    " dashed line is a required limit, an arrow what goes on beyond the axis."
+    "A line is the interval of the difference (in brackets): of 95 %, wider for what the summary tests"
+    " together. A filled dot is a difference that is shown, a hollow one a difference that may be chance. The"
+    " band around 0 holds changes that count as none; a dashed line is a required limit, an arrow what goes on"
+    " beyond the axis."
 )
 
 _CHARTS = (
@@ -186,9 +187,9 @@ def _line(chart: _Chart, place: _Place, extent: float) -> Html:
     sign, word, kind = _finding(chart, place.row)
     unit = "pts" if place.row.unit == "share" else "%"
     beyond = _BEYOND if abs(place.point) > extent else ""
-    parts = [f"{word}: {_describe_sides(place.row)}{100 * place.point:+,.1f} {unit}{beyond}"]
+    parts = [f"{word}: {_describe_sides(place.row)}{100 * place.point:+z,.1f} {unit}{beyond}"]
     if place.ends:
-        parts[0] += f" ({' … '.join(f'{100 * end:+,.1f}' for end in place.ends)})"
+        parts[0] += f" ({' … '.join(f'{100 * end:+z,.1f}' for end in place.ends)})"
     parts += [f"limit {100 * limit:+,.3g} {unit}" for limit in place.limits]
     return tag(
         "li",
