@@ -12,7 +12,7 @@ from tracekit.report import wording
 from tracekit.report.comparison import models, parts, samples
 from tracekit.report.comparison import wording as words
 from tracekit.report.comparison.cautions import caution_text
-from tracekit.report.comparison.decision import decide_outcome, describe_outcome
+from tracekit.report.comparison.decision import decide_model, decide_outcome, describe_outcome
 from tracekit.report.comparison.findings import FINDINGS, WORD, FindingChangeText, finding_changes
 from tracekit.report.comparison.headline import sentence
 from tracekit.report.document.blocks import (
@@ -162,7 +162,7 @@ def _is_of_model(group: Group) -> bool:
 
 
 def _build_charts(comparison: Comparison) -> Section:
-    """Return the place of the charts of the group with most calls; nothing where no interval can be drawn."""
+    """Return the place of the charts of the model that changed, else of most calls, if any can be drawn."""
     groups = [
         (number, group)
         for number, group in _list_groups(comparison)
@@ -170,7 +170,18 @@ def _build_charts(comparison: Comparison) -> Section:
     ]
     if not groups:
         return Section("charts", "Charts")
-    number, group = max(groups, key=lambda entry: entry[1].base_windows + entry[1].new_windows)
+    changed = {
+        model.model
+        for model in comparison.first_sentence.lengths
+        if decide_model(model, comparison.min_change) not in ("same", "not shown")
+    }
+    number, group = max(
+        groups,
+        key=lambda entry: (
+            any(kind == "model" and name in changed for kind, name in entry[1].names),
+            entry[1].base_windows + entry[1].new_windows,
+        ),
+    )
     name = next((name for kind, name in group.names if kind == "model"), "")
     of_model = f" of {clip(printable(name), _NAME_WIDTH)}" if name else ""
     heading = f"Charts{of_model}: {plural(group.base_windows, 'call')} in BASE, {group.new_windows:,} in NEW"

@@ -15,6 +15,7 @@ from tracekit.checks.results import ChangeResult
 from tracekit.comparison.metrics import METRICS, RUN_METRICS, name_late_calls
 from tracekit.comparison.result import Difference, Group
 from tracekit.frozen import frozen
+from tracekit.report.comparison.decision import WITHIN
 from tracekit.report.comparison.wording import value_text
 from tracekit.report.html.elements import Html, join, tag
 
@@ -219,7 +220,7 @@ def _finding(chart: _Chart, row: Difference) -> tuple[str, str, str]:
         here = " in these recordings" if row.judgement.endswith("recordings") else ""
         return "▼", f"{chart.better}{here}", "less"
     if not row.difference:
-        return "=", "the same", "open"
+        return "=", "the same in these recordings" if row.tested == WITHIN else "no difference", "open"
     return "○", "may be chance" if row.judgement == "within the noise" else row.judgement, "open"
 
 
