@@ -66,7 +66,9 @@ def test_one_recording_on_both_sides_is_named_and_has_no_other_tag() -> None:
         "BASE and NEW are the same recording. In these recordings these are the same: Few p50 21.000 ms, Net p50"
         " 11.000 ms. Every engine has the same share of the calls."
     )
-    tags = [describe_length_result(model, comparison.min_change) for model in comparison.first_sentence.lengths]
+    tags = [
+        describe_length_result(model, comparison.min_change) for model in comparison.first_sentence.lengths
+    ]
     assert tags == ["? the same here", "? the same here"]
     # Another recording with the same lengths is not the same recording.
     other = recorded([10.0, 12, 11, 13, 10, 12, 20, 21, 20, 22, 21.5], models=models)

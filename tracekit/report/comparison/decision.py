@@ -52,9 +52,7 @@ _NOT_SHOWN = ("within the noise", "too few to tell", "spread not given")
 
 def decide_outcome(comparison: Comparison) -> Outcome:
     """Return the outcome: by the lengths if these are shown to differ, else by what else changed."""
-    decisions = (
-        _decide_rows(model, comparison.min_change) for model in comparison.first_sentence.lengths
-    )
+    decisions = (_decide_rows(model, comparison.min_change) for model in comparison.first_sentence.lengths)
     length = _join_outcomes([decision for of_model in decisions for decision in of_model])
     if length not in ("same", "not shown"):
         return length

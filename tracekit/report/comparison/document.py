@@ -103,9 +103,7 @@ def _describe_finding(text: FindingChangeText) -> FindingEntry:
     steps = text.next_steps if is_new else ()
     cost = text.cost if is_new else ""
     counts = f"{text.counts}." if text.counts else ""
-    return FindingEntry(
-        text.title, text.severity, cost, counts, next_steps=steps, change=WORD[text.change]
-    )
+    return FindingEntry(text.title, text.severity, cost, counts, next_steps=steps, change=WORD[text.change])
 
 
 def _count_sides(comparison: Comparison) -> str:

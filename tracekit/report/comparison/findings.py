@@ -38,8 +38,6 @@ _MOST_ABSENT = 3
 _NAME_WIDTH = 40
 
 
-
-
 @frozen
 class FindingChangeText:
     """One change in words; ``counts`` gives its kind and the runs of each side that have it."""
@@ -59,7 +57,8 @@ def finding_changes(comparison: Comparison) -> tuple[list[FindingChangeText], in
     Those of models that one side alone runs are one entry: no change of them follows from the recordings.
     """
     one_sided = {group.name for group in comparison.one_sided if group.kind == "model"}
-    absent, others = [], []
+    absent: list[FindingChange] = []
+    others: list[FindingChange] = []
     for change in comparison.findings:
         is_absent = change.change == "not comparable" and change.model in one_sided
         (absent if is_absent else others).append(change)

@@ -196,7 +196,7 @@ def _print_item(item: Item) -> Html:
 
 
 def _print_findings(block: Findings) -> Html:
-    """Return findings as a list; those after the first few are folded, sooner beside what changed in calls."""
+    """Return findings as a list; those after the first few are folded, sooner in a comparison."""
     items = [_print_finding(entry) for entry in block.entries]
     most = _MOST_CHANGES if any(entry.change for entry in block.entries) else _MOST_UNFOLDED
     folded = items[most:]

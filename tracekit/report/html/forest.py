@@ -50,8 +50,8 @@ class _Chart:
 LEGEND = (
     "A line is the interval of the difference (in brackets): of 95 %, wider for what the summary tests"
     " together. A filled dot is a difference that is shown, a hollow one a difference that may be chance. The"
-    " band around 0 holds changes that count as none; a dashed line is a required limit, an arrow what goes on"
-    " beyond the axis."
+    " band around 0 holds changes that count as none; a dashed line is a required limit, an arrow what goes"
+    " on beyond the axis."
 )
 
 _CHARTS = (
