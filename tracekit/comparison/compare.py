@@ -150,8 +150,8 @@ def _compare_functions(
 ) -> tuple[_Functions, _Functions, int, str]:
     """Return the functions that changed, the largest other differences, and the number of all.
 
-    They are of the calls that the first sentence is about: models that differ run other functions. The text is
-    the reason why functions cannot be compared.
+    They are of the calls that the first sentence is about: models that differ run other functions. The text
+    is the reason why functions cannot be compared.
     """
     if reason := by_function.explain_problem(base, new):
         return (), (), 0, reason
