@@ -38,7 +38,8 @@ def test_a_recording_and_itself() -> None:
     result = run(FALLBACK, FALLBACK)
     assert result.exit_code == 0
     assert result.stdout.startswith(
-        "? No change in these recordings. In these recordings SpeechEncoder p50 is the same: 25.900 ms. Every\n"
+        "? No change in these recordings. BASE and NEW are the same recording. In these recordings\n"
+        "  SpeechEncoder p50 is the same: 25.900 ms. Every engine has the same share of the calls."
     )
     assert "  No function differs.\n" in result.stdout
     assert "one run per side" in result.stdout

@@ -88,5 +88,16 @@ def test_an_engine_that_is_gone_has_both_numbers() -> None:
     assert texts(drawn(gone)) == ["CPU busy ▼ less: 11.500 ms → 0, -100.0 % (-100.0 … +0.0)"]
 
 
+def test_equal_numbers_are_the_same_only_in_two_recordings() -> None:
+    here, between = (
+        difference("p50", 20.0, 20.0, "within the noise", relative_low=-0.0, relative_high=0.1, tested=tested)
+        for tested in ("within these recordings", "between runs")
+    )
+    assert texts(drawn(here, between)) == [
+        "p50 = the same in these recordings: +0.0 % (+0.0 … +10.0)",
+        "p50 = no difference: +0.0 % (+0.0 … +10.0)",
+    ]
+
+
 def test_nothing_to_draw() -> None:
     assert drawn(difference("p50", 0.0, 5.0)) == ""

@@ -81,7 +81,7 @@ _DOCUMENTS = ("json", "html", "github")
 @with_companions_option
 @click.option(
     "--plans",
-    "plan_paths",
+    "plan_files",  # "plans" are those of the options of an analysis
     nargs=2,
     type=click.Path(),
     metavar="BASE NEW",
@@ -111,7 +111,7 @@ def compare_command(
     min_change: float,
     deadlines: tuple[float, ...],
     with_companions: bool,
-    plan_paths: tuple[str, str] | None,
+    plan_files: tuple[str, str] | None,
     options: AnalysisOptions,
     format_: str | None,
     report: str | None,
@@ -160,7 +160,7 @@ def compare_command(
     from tracekit.report.comparison.cautions import caution_text
 
     changes = [parse_change(text) for text in fail_on]
-    differences = _compare_plans(plan_paths)
+    differences = _compare_plans(plan_files)
     base_runs, new_runs = (
         [analyse((path,), _choose_options(options, run, path, with_companions)) for path in inputs]
         for inputs, run in ((base_inputs, base_run), (new, new_run))

@@ -25,6 +25,7 @@ from tracekit.comparison.result import (
     Change,
     Comparison,
     Difference,
+    FirstSentence,
     FunctionChange,
     Judgement,
     Value,
@@ -90,7 +91,8 @@ def compare(
     spread = GivenSpread(given_noise, sessions, places)
     compared = ComparedRuns(sides[0], sides[1], noise, spread, tuple(deadlines_ns))
     groups, one_sided, left_out = build_groups(compared)
-    changed, largest, count, missing = _compare_functions(sides[0], sides[1], noise)
+    first_sentence = build_first_sentence(compared, groups)
+    changed, largest, count, missing = _compare_functions(sides[0], sides[1], noise, first_sentence)
     without_times = tuple(
         name
         for name, side in (("BASE", base), ("NEW", new))
@@ -116,7 +118,7 @@ def compare(
         one_sided=one_sided,
         functions_missing=missing,
         groups_left_out=left_out,
-        first_sentence=build_first_sentence(compared, groups),
+        first_sentence=first_sentence,
         parts=tuple(compare_parts(compared.iter_models())),
         findings=compare_findings(sides[0], sides[1]),
         largest_functions=largest,
@@ -144,19 +146,26 @@ _Functions = tuple[FunctionChange, ...]
 
 
 def _compare_functions(
-    base: Runs, new: Runs, noise: Sequence[Runs]
+    base: Runs, new: Runs, noise: Sequence[Runs], first_sentence: FirstSentence
 ) -> tuple[_Functions, _Functions, int, str]:
     """Return the functions that changed, the largest other differences, and the number of all.
 
-    The text is the reason why functions cannot be compared.
+    They are of the calls that the first sentence is about: models that differ run other functions. The text
+    is the reason why functions cannot be compared.
     """
     if reason := by_function.explain_problem(base, new):
         return (), (), 0, reason
+    models = [model.model for model in first_sentence.lengths] if first_sentence.left_out else []
+    if first_sentence.left_out and not models:
+        return (), (), 0, "not comparable: BASE and NEW have no model in common"
     unit: Unit = next(iter(by_function.list_units(base)))
     comparable = [
         [run for run in group if run.count and run.analysis.trace.weight_unit == unit] for group in noise
     ]
-    weights = [[by_function.measure_weights(run) for run in side] for side in (base, new, *comparable)]
+    weights = [
+        [of_run for run in side if (of_run := by_function.measure_weights(run, models)).windows]
+        for side in (base, new, *comparable)
+    ]
     compared = by_function.compare_functions(weights[0], weights[1], weights[2:])
     changed = compared.changed
     remaining = [row for row in range(len(compared.names)) if row not in set(changed)]

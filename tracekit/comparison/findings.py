@@ -150,12 +150,12 @@ def _choose_trend(base: FindingSide, new: FindingSide, is_different: bool) -> Fi
     return "on both sides"
 
 
-def _rank(change: FindingChange) -> tuple[int, bool, int, float, str, str]:
+def _rank(change: FindingChange) -> tuple[int, int, bool, float, str, str]:
     side = change.new if change.new.found else change.base
     return (
         _ORDER.index(change.change),
-        not change.new.found,
         _SEVERITIES.index(change.finding.severity),
+        not change.new.found,
         -max(side.lost_ns, default=0.0),
         change.kind,
         change.model,

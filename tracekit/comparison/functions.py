@@ -37,8 +37,11 @@ class FunctionWeights:
     """The weight of one sample; where samples differ, the mean that their own weight gives them."""
 
 
-def measure_weights(run: Observations) -> FunctionWeights:
-    """Return the weights of a run's functions: the frame that decided a sample's engine, else its leaf."""
+def measure_weights(run: Observations, models: Sequence[str] = ()) -> FunctionWeights:
+    """Return the weights of a run's functions: the frame that decided a sample's engine, else its leaf.
+
+    With ``models``, they are of the calls of these alone.
+    """
     trace, labels = run.analysis.trace, run.analysis.labels
     members = run.analysis.members
     has_stack = (trace.samples["stack_id"] >= 0).to_numpy(bool)
@@ -60,8 +63,12 @@ def measure_weights(run: Observations) -> FunctionWeights:
     frame["function"] = pd.Series([names[pair] for pair in pairs], index=frame.index, dtype=object)
     call_counts = np.where(has_stack, members.times_counted(len(has_stack)), 0)
     weights = trace.weights.astype(np.float64)
+    count = run.count
+    if models:
+        is_compared = np.isin(run.model.astype(str), models)
+        frame, count = frame[is_compared[frame["window"].to_numpy()]], int(is_compared.sum())
     sample_weight = float((call_counts * weights**2).sum() / max(1.0, (call_counts * weights).sum()))
-    return FunctionWeights(frame[["function", "window", "weight"]], run.count, sample_weight)
+    return FunctionWeights(frame[["function", "window", "weight"]], count, sample_weight)
 
 
 def _find_leaves(run: Observations, stack_ids: np.ndarray[tuple[int], np.dtype[np.int32]]) -> IntArray:

@@ -88,6 +88,35 @@ def test_a_fallback_of_one_run_is_not_shown_to_be_gone_and_the_page_fits(serve: 
     assert find_impossible(tab.locator("main").inner_text()) == []
 
 
+def test_the_page_has_one_answer_and_one_scale_per_chart(serve: Serve, tab: Any) -> None:
+    """Of one model that both have, of one recording twice, and of recordings without a model in common."""
+    names = ("fallback-midway-ios27", "concurrent-models-ios27", "waiting-app-ios27")
+    dashboard = serve(*(SAMPLES / name for name in names))
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    for base, new in ((names[1], names[0]), (names[0], names[2])):
+        opened(tab, address_of(dashboard, base, new))
+        assert tab.evaluate("document.documentElement.scrollHeight") <= 1500
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 1440
+        is_shown = not tab.locator("#verdict .outcome").inner_text().startswith("? No difference")
+        filled = tab.locator("#charts svg.forest-more, #charts svg.forest-less").count()
+        assert is_shown or not filled
+        unfold(tab)
+        assert all(width >= 0.1 for width in tab.evaluate(MEDIAN_WIDTHS))
+    assert tab.locator("#findings li").count() == 1
+    assert "Findings of models that one side alone runs: " in tab.locator("#findings").inner_text()
+    assert "no model in common" in tab.locator("#functions").inner_text()
+
+
+# For each chart, the part of its width that the middle one of its intervals takes.
+MEDIAN_WIDTHS = """[...document.querySelectorAll("#charts .forest")].map((chart) => {
+  const widths = [...chart.querySelectorAll("li > svg")].map((svg) => {
+    const line = svg.querySelector("line.forest-interval");
+    return line ? line.getBoundingClientRect().width / svg.getBoundingClientRect().width : 0;
+  });
+  return widths.sort((a, b) => a - b)[Math.floor(widths.length / 2)];
+})"""
+
+
 def find_impossible(text: str) -> list[str]:
     """Return the intervals that no difference can have: below -100 % of BASE, or beyond 100 points."""
     ends = [

@@ -13,6 +13,7 @@ from tracekit.comparison.result import (
     Comparison,
     Difference,
     FindingChange,
+    Group,
     ModelLengths,
     ModelParts,
     PartChange,
@@ -51,8 +52,8 @@ _NOT_SHOWN = ("within the noise", "too few to tell", "spread not given")
 
 def decide_outcome(comparison: Comparison) -> Outcome:
     """Return the outcome: by the lengths if these are shown to differ, else by what else changed."""
-    rows = [row for model in comparison.first_sentence.lengths for row in model.rows]
-    length = _join_outcomes([decide_length(row, comparison.min_change) for row in rows])
+    decisions = (_decide_rows(model, comparison.min_change) for model in comparison.first_sentence.lengths)
+    length = _join_outcomes([decision for of_model in decisions for decision in of_model])
     if length not in ("same", "not shown"):
         return length
     trends = {change.change for change in comparison.findings if is_grave(change)}
@@ -86,7 +87,34 @@ def describe_outcome(comparison: Comparison) -> tuple[str, str]:
 
 def decide_model(model: ModelLengths, min_change: float) -> LengthOutcome:
     """Return what is shown of the calls of a model: no change only where each of its rows shows none."""
-    return _join_outcomes([decide_length(row, min_change) for row in model.rows])
+    return _join_outcomes(_decide_rows(model, min_change))
+
+
+def _decide_rows(model: ModelLengths, min_change: float) -> list[LengthOutcome]:
+    """Return what each row shows, without those that are equal, but of too few calls, in two recordings.
+
+    That a number has no interval leaves nothing open about recordings in which it is the same.
+    """
+    is_within_two = any(row.tested == WITHIN for row in model.rows)
+    return [
+        decide_length(row, min_change)
+        for row in model.rows
+        if not (is_within_two and row.tested is None and row.difference == 0)
+    ]
+
+
+def replace_by_first_sentence(comparison: Comparison, group: Group) -> list[Difference]:
+    """Return the rows of a group; what the first sentence rests on has the interval that decides there."""
+    claims = comparison.first_sentence
+    names = {name for kind, name in group.names if kind == "model"}
+    if group == comparison.groups[0]:
+        names.add("")
+    models = [model for model in claims.lengths if model.model in names]
+    rows = [row for model in models for row in (*model.rows, *model.energy)]
+    # With several models, the shares are of the calls of all of them.
+    rows += claims.engines if models and len(claims.lengths) == 1 else ()
+    deciding = {row.metric: row for row in rows}
+    return [deciding.get(row.metric, row) for row in group.rows]
 
 
 def _join_outcomes(outcomes: Sequence[LengthOutcome]) -> LengthOutcome:

@@ -12,7 +12,7 @@ from tracekit.report import wording
 from tracekit.report.comparison import models, parts, samples
 from tracekit.report.comparison import wording as words
 from tracekit.report.comparison.cautions import caution_text
-from tracekit.report.comparison.decision import decide_outcome, describe_outcome
+from tracekit.report.comparison.decision import decide_model, decide_outcome, describe_outcome
 from tracekit.report.comparison.findings import FINDINGS, WORD, FindingChangeText, finding_changes
 from tracekit.report.comparison.headline import sentence
 from tracekit.report.document.blocks import (
@@ -102,9 +102,8 @@ def _describe_finding(text: FindingChangeText) -> FindingEntry:
     is_new = text.change in ("appeared", "grew", "on one side")
     steps = text.next_steps if is_new else ()
     cost = text.cost if is_new else ""
-    return FindingEntry(
-        text.title, text.severity, cost, f"{text.counts}.", next_steps=steps, change=WORD[text.change]
-    )
+    counts = f"{text.counts}." if text.counts else ""
+    return FindingEntry(text.title, text.severity, cost, counts, next_steps=steps, change=WORD[text.change])
 
 
 def _count_sides(comparison: Comparison) -> str:
@@ -161,7 +160,7 @@ def _is_of_model(group: Group) -> bool:
 
 
 def _build_charts(comparison: Comparison) -> Section:
-    """Return the place of the charts of the group with most calls; nothing where no interval can be drawn."""
+    """Return the place of the charts of the model that changed, else of most calls, if any can be drawn."""
     groups = [
         (number, group)
         for number, group in _list_groups(comparison)
@@ -169,7 +168,18 @@ def _build_charts(comparison: Comparison) -> Section:
     ]
     if not groups:
         return Section("charts", "Charts")
-    number, group = max(groups, key=lambda entry: entry[1].base_windows + entry[1].new_windows)
+    changed = {
+        model.model
+        for model in comparison.first_sentence.lengths
+        if decide_model(model, comparison.min_change) not in ("same", "not shown")
+    }
+    number, group = max(
+        groups,
+        key=lambda entry: (
+            any(kind == "model" and name in changed for kind, name in entry[1].names),
+            entry[1].base_windows + entry[1].new_windows,
+        ),
+    )
     name = next((name for kind, name in group.names if kind == "model"), "")
     of_model = f" of {clip(printable(name), _NAME_WIDTH)}" if name else ""
     heading = f"Charts{of_model}: {plural(group.base_windows, 'call')} in BASE, {group.new_windows:,} in NEW"
@@ -187,7 +197,8 @@ def _build_differences(comparison: Comparison) -> Section:
             _build_group(label_chart(number), words.title(group), list(group.rows), pictures, group)
         )
     if comparison.preparing:
-        blocks.append(_build_group("runs", "Whole runs", list(comparison.preparing)))
+        others = ", with what one side alone runs" if comparison.first_sentence.left_out else ""
+        blocks.append(_build_group("runs", f"Whole runs{others}", list(comparison.preparing)))
     if one_sided := _list_one_sided(comparison):
         blocks.append(Section("one-sided", "On one side only, or left out", one_sided))
     return Section("differences", "All numbers", tuple(blocks), is_folded=True)

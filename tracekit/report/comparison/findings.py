@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tracekit.comparison.result import Comparison, FindingChange, FindingSide, FindingTrend
 from tracekit.comparison.turns import SESSION_NOISE
 from tracekit.frozen import frozen
 from tracekit.model.trace import Severity
 from tracekit.report.comparison.decision import is_better, is_grave, is_one_sided
 from tracekit.report.wording.findings import NextStep, finding_text
-from tracekit.text import format_duration, plural
+from tracekit.text import clip, format_duration, plural, printable
 
 SIGN: dict[FindingTrend, str] = {
     "appeared": "+",
@@ -31,6 +33,9 @@ WORD: dict[FindingTrend, str] = {
 FINDINGS = "Findings: gone, new and remaining"
 _MOST_IN_SENTENCE = 2
 _MOST_LISTED = 20
+_MOST_ABSENT = 3
+"""Maximum number of models of one side whose findings are named."""
+_NAME_WIDTH = 40
 
 
 @frozen
@@ -47,9 +52,34 @@ class FindingChangeText:
 
 
 def finding_changes(comparison: Comparison) -> tuple[list[FindingChangeText], int]:
-    """Return the changes of findings in words, and the number of those that are left out."""
-    listed = comparison.findings[:_MOST_LISTED]
-    return [_text(change) for change in listed], len(comparison.findings) - len(listed)
+    """Return the changes of findings in words, and the number of those that are left out.
+
+    Those of models that one side alone runs are one entry: no change of them follows from the recordings.
+    """
+    one_sided = {group.name for group in comparison.one_sided if group.kind == "model"}
+    absent: list[FindingChange] = []
+    others: list[FindingChange] = []
+    for change in comparison.findings:
+        is_absent = change.change == "not comparable" and change.model in one_sided
+        (absent if is_absent else others).append(change)
+    texts = [_text(change) for change in others[:_MOST_LISTED]]
+    return [*texts, *([_join_absent(absent)] if absent else [])], len(others) - len(texts)
+
+
+def _join_absent(changes: Sequence[FindingChange]) -> FindingChangeText:
+    """Return one entry for findings of models that one side alone runs, by model and side."""
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for change in changes:
+        side = "NEW" if change.new.found else "BASE"
+        kinds.setdefault((change.model, side), []).append(str(change.kind))
+    listed = [
+        f"{clip(printable(model), _NAME_WIDTH)} in {side} ({', '.join(dict.fromkeys(of_model))})"
+        for (model, side), of_model in kinds.items()
+    ]
+    more = len(listed) - _MOST_ABSENT
+    text = "; ".join([*listed[:_MOST_ABSENT], *([f"{more:,} more"] if more > 0 else [])])
+    title = f"Findings of models that one side alone runs: {text}."
+    return FindingChangeText(SIGN["not comparable"], "not comparable", "info", title, "", "", ())
 
 
 def findings_sentence(comparison: Comparison) -> str:
@@ -106,13 +136,11 @@ def _text(change: FindingChange) -> FindingChangeText:
 def _counts(change: FindingChange) -> str:
     """Return ``fell-back: in 3 of 3 runs of NEW, in 0 of 3 runs of BASE``; on both sides, with the cost."""
     is_on_both = bool(change.base.lost_ns and change.new.lost_ns)
-    sides = [
-        _side(name, side, is_on_both and not change.kind.is_per_run)
-        for name, side in sorted(
-            (("BASE", change.base), ("NEW", change.new)), key=lambda pair: not pair[1].found
-        )
-    ]
-    return f"{change.kind}: {', '.join(sides)}"
+    has_cost = is_on_both and not change.kind.is_per_run
+    if change.new.runs == 1 and _side("NEW", change.base, has_cost) == _side("NEW", change.new, has_cost):
+        return f"{change.kind}: {_side('BASE and NEW', change.new, has_cost)}"
+    sides = sorted((("BASE", change.base), ("NEW", change.new)), key=lambda pair: not pair[1].found)
+    return f"{change.kind}: {', '.join(_side(name, side, has_cost) for name, side in sides)}"
 
 
 def _side(name: str, side: FindingSide, has_cost: bool) -> str:

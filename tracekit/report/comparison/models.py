@@ -14,7 +14,7 @@ from tracekit.text import clip, format_duration, printable
 HEADING = "Models"
 _NAME_WIDTH = 40
 _ALL_CALLS = "all calls"
-_COLUMNS = ("model", "result", "calls", "engines", "length", "difference")
+_COLUMNS = ("model", "result", "calls", "length", "difference", "engines")
 _NUMBERS = ("calls", "length", "difference")
 _ABSENT = "–"
 
@@ -37,9 +37,9 @@ def _iter_shared(comparison: Comparison) -> Iterator[tuple[str, ...]]:
             clip(printable(name), _NAME_WIDTH) or _ALL_CALLS,
             describe_length_result(model, comparison.min_change),
             counts,
-            _join_sides(*_describe_engines(group.rows)),
             f"{row.metric} {_join_sides(*(_describe_value(side, row.unit) for side in (row.base, row.new)))}",
             _describe_difference(row),
+            _join_sides(*_describe_engines(group.rows)),
         )
 
 
@@ -127,7 +127,7 @@ def _describe_one_sided(group: OneSided) -> tuple[str, ...]:
         clip(printable(group.name), _NAME_WIDTH),
         f"{group.side.upper()} only",
         _join_sides(*((count, "") if group.side == "base" else ("", count))),
-        _join_sides(*_describe_engines(group.rows)),
         _join_sides(*length),
         "",
+        _join_sides(*_describe_engines(group.rows)),
     )

@@ -134,7 +134,7 @@ def _build_table(model: ModelParts, name: str) -> Block:
 
 
 def _build_cells(name: str, row: Difference, is_whole: bool = False) -> tuple[str, ...]:
-    """Return a row; the outcome of the whole length is in the table of models."""
+    """Return a row; the interval and the outcome of the whole length are in the table of models."""
     if is_whole:
         result = ""
     elif _is_shown(row):
@@ -150,7 +150,7 @@ def _build_cells(name: str, row: Difference, is_whole: bool = False) -> tuple[st
         _format_time(row.base.value),
         _format_time(row.new.value),
         format_difference(round(row.difference)) if row.difference else _format_time(row.difference),
-        interval(row),
+        "" if is_whole else interval(row),
         result,
         ", ".join(sorted(bases)),
     )

@@ -39,7 +39,7 @@ def amount(value: float | None, unit: Unit, signed: bool = False) -> str:
     """Return ``25.900 ms``, ``50.0 %``, ``1.80``; with a sign where it is a difference."""
     if value is None:
         return "–"
-    sign = "+" if signed else "-"
+    sign = "+z" if signed else "-z"  # without a minus before zeros
     if unit == "ns":
         return f"{value / 1e6:{sign},.3f} ms"
     if unit == "share":
@@ -57,10 +57,15 @@ def value_text(value: Value, unit: Unit) -> str:
 
 
 def interval(row: Difference) -> str:
-    """Return ``+1.200 … +3.400`` in the unit of ``amount``; "" where there is none."""
+    """Return ``+1.200 … +3.400`` in the unit of ``amount``; "" where there is none.
+
+    No amount is less than none: what is printed begins at −BASE, as a relative interval does at −100 %.
+    """
     if row.low is None or row.high is None:
         return ""
-    return " … ".join(amount(end, row.unit, True).partition(" ")[0] for end in (row.low, row.high))
+    least = -math.inf if row.unit == "share" or row.base.value is None else -row.base.value
+    ends = (max(least, end) for end in (row.low, row.high))
+    return " … ".join(amount(end, row.unit, True).partition(" ")[0] for end in ends)
 
 
 def _with_unit(row: Difference) -> str:
@@ -187,7 +192,10 @@ def footnote(comparison: Comparison) -> str:
         parts.append(
             f"A side's number is the mean of the numbers of its runs (of times, the geometric mean{middle})."
         )
-    parts.append("'noise': the 95 % interval of the difference contains 0.")
+    parts.append(
+        "'noise': the 95 % interval of the difference contains 0. Intervals of amounts are printed from −BASE"
+        " (nothing is left) on."
+    )
     if one_run_per_side(comparison):
         parts.append(
             "'here': the difference is larger than calls vary within these two recordings; how much runs of"
@@ -197,7 +205,8 @@ def footnote(comparison: Comparison) -> str:
         parts.append("'no spread': the spread of this number between runs is not given.")
     parts.append(
         "'too few': too few calls (runs for load, compile and energy) for an interval. Each row is tested"
-        " alone: among 20 rows without a real difference, about one is not 'noise'."
+        " alone: among 20 rows without a real difference, about one is not 'noise'. The summary tests the"
+        " lengths of all models together, with wider intervals, so a row may show more than it does."
     )
     return " ".join(parts)
 
@@ -234,7 +243,7 @@ def span(row: Difference) -> str:
     """Return the interval relative to the base, or in the unit where there is no relative one."""
     if row.relative_low is None or row.relative_high is None:
         return _with_unit(row)
-    return f"{100 * row.relative_low:+.1f} … {100 * row.relative_high:+.1f} %"
+    return f"{100 * row.relative_low:+z.1f} … {100 * row.relative_high:+z.1f} %"
 
 
 def usual_span(row: Difference) -> str:

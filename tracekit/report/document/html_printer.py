@@ -42,6 +42,7 @@ _SIGN: dict[Severity, str] = {"error": "✕", "warning": "!", "info": "i"}
 _GONE = "gone"
 """What became of a finding that only the older recording has: it warns of nothing any more."""
 _MOST_UNFOLDED = 5
+_MOST_CHANGES = 4
 _BAR_WIDTH = 1000
 _NO_PICTURES: Mapping[str, Html | None] = {}
 
@@ -195,13 +196,14 @@ def _print_item(item: Item) -> Html:
 
 
 def _print_findings(block: Findings) -> Html:
-    """Return findings as a list; those after the first few are folded."""
+    """Return findings as a list; those after the first few are folded, sooner in a comparison."""
     items = [_print_finding(entry) for entry in block.entries]
-    folded = items[_MOST_UNFOLDED:]
+    most = _MOST_CHANGES if any(entry.change for entry in block.entries) else _MOST_UNFOLDED
+    folded = items[most:]
     more = f"{plural(len(folded), 'more finding')}, of less weight"
     return join(
         [
-            tag("ol", *items[:_MOST_UNFOLDED], class_="findings"),
+            tag("ol", *items[:most], class_="findings"),
             tag("details", tag("summary", more), tag("ol", *folded, class_="findings")) if folded else None,
             tag("p", count_note(block.left_out), class_="note") if block.left_out else None,
         ]
@@ -224,8 +226,10 @@ def _print_finding(entry: FindingEntry) -> Html:
         else None,
     ]
     parts = [cost, basis, *steps[:1]]
-    if entry.severity == "info":
-        parts, folded = ([cost, basis], [*steps[:1], *folded]) if entry.change else ([], [*parts, *folded])
+    if entry.change:
+        parts, folded = [cost, basis], [*steps[:1], *folded]
+    elif entry.severity == "info":
+        parts, folded = [], [*parts, *folded]
     change = f"{entry.change}: " if entry.change else None
     sign = _print_gone() if entry.change == _GONE else print_severity(entry.severity)
     more = [tag("details", tag("summary", "More" if parts else "More and the next step"), *folded)]

@@ -9,6 +9,7 @@ from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison, Group
 from tracekit.mlmodels.plans.differences import PlanDifferences
 from tracekit.report.comparison import wording as words
+from tracekit.report.comparison.decision import replace_by_first_sentence
 from tracekit.report.comparison.document import FLAME, LEGEND, TIMELINES, build_document, label_chart
 from tracekit.report.document.html_printer import print_html
 from tracekit.report.html import forest
@@ -63,7 +64,7 @@ def sections(
 
 
 def _draw_charts(comparison: Comparison, group: Group, changes: Sequence[ChangeResult]) -> Html | None:
-    rows, _ = words.table_rows(group.rows)
+    rows, _ = words.table_rows(replace_by_first_sentence(comparison, group))
     return forest.charts(group, rows, comparison.min_change, changes)
 
 

@@ -15,6 +15,7 @@ from tracekit.checks.results import ChangeResult
 from tracekit.comparison.metrics import METRICS, RUN_METRICS, name_late_calls
 from tracekit.comparison.result import Difference, Group
 from tracekit.frozen import frozen
+from tracekit.report.comparison.decision import WITHIN
 from tracekit.report.comparison.wording import value_text
 from tracekit.report.html.elements import Html, join, tag
 
@@ -47,9 +48,10 @@ class _Chart:
 
 
 LEGEND = (
-    "A line is the 95 % interval of the difference (in brackets), a filled dot a difference that is shown, a"
-    " hollow one a difference that may be chance. The band around 0 holds changes that count as none; a"
-    " dashed line is a required limit, an arrow what goes on beyond the axis."
+    "A line is the interval of the difference (in brackets): of 95 %, wider for what the summary tests"
+    " together. A filled dot is a difference that is shown, a hollow one a difference that may be chance. The"
+    " band around 0 holds changes that count as none; a dashed line is a required limit, an arrow what goes"
+    " on beyond the axis."
 )
 
 _CHARTS = (
@@ -186,9 +188,9 @@ def _line(chart: _Chart, place: _Place, extent: float) -> Html:
     sign, word, kind = _finding(chart, place.row)
     unit = "pts" if place.row.unit == "share" else "%"
     beyond = _BEYOND if abs(place.point) > extent else ""
-    parts = [f"{word}: {_describe_sides(place.row)}{100 * place.point:+,.1f} {unit}{beyond}"]
+    parts = [f"{word}: {_describe_sides(place.row)}{100 * place.point:+z,.1f} {unit}{beyond}"]
     if place.ends:
-        parts[0] += f" ({' … '.join(f'{100 * end:+,.1f}' for end in place.ends)})"
+        parts[0] += f" ({' … '.join(f'{100 * end:+z,.1f}' for end in place.ends)})"
     parts += [f"limit {100 * limit:+,.3g} {unit}" for limit in place.limits]
     return tag(
         "li",
@@ -218,7 +220,7 @@ def _finding(chart: _Chart, row: Difference) -> tuple[str, str, str]:
         here = " in these recordings" if row.judgement.endswith("recordings") else ""
         return "▼", f"{chart.better}{here}", "less"
     if not row.difference:
-        return "=", "the same", "open"
+        return "=", "the same in these recordings" if row.tested == WITHIN else "no difference", "open"
     return "○", "may be chance" if row.judgement == "within the noise" else row.judgement, "open"
 
 
