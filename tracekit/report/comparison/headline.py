@@ -182,8 +182,8 @@ def _changed(model: ModelLengths, verdict: str, outcome: LengthOutcome, min_chan
 
 def _is_equal_here(model: ModelLengths) -> bool:
     """Return whether two recordings have the same lengths of a model's calls, to the nanosecond."""
-    known = [row for row in model.rows if row.difference is not None]
-    return known[0].tested == WITHIN and not any(row.difference for row in known)
+    rows = [row for row in model.rows if row.difference is not None]
+    return rows[0].tested == WITHIN and not any(row.difference for row in rows)
 
 
 def _list_equal(models: Sequence[ModelLengths]) -> str:
