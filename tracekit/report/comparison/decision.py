@@ -113,8 +113,8 @@ def replace_by_first_sentence(comparison: Comparison, group: Group) -> list[Diff
     rows = [row for model in models for row in (*model.rows, *model.energy)]
     # With several models, the shares are of the calls of all of them.
     rows += claims.engines if models and len(claims.lengths) == 1 else ()
-    deciding = {row.metric: row for row in rows}
-    return [deciding.get(row.metric, row) for row in group.rows]
+    by_metric = {row.metric: row for row in rows}
+    return [by_metric.get(row.metric, row) for row in group.rows]
 
 
 def _join_outcomes(outcomes: Sequence[LengthOutcome]) -> LengthOutcome:

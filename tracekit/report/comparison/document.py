@@ -168,7 +168,7 @@ def _build_charts(comparison: Comparison) -> Section:
     ]
     if not groups:
         return Section("charts", "Charts")
-    changed = {
+    names = {
         model.model
         for model in comparison.first_sentence.lengths
         if decide_model(model, comparison.min_change) not in ("same", "not shown")
@@ -176,7 +176,7 @@ def _build_charts(comparison: Comparison) -> Section:
     number, group = max(
         groups,
         key=lambda entry: (
-            any(kind == "model" and name in changed for kind, name in entry[1].names),
+            any(kind == "model" and name in names for kind, name in entry[1].names),
             entry[1].base_windows + entry[1].new_windows,
         ),
     )

@@ -72,12 +72,12 @@ def _join_absent(changes: Sequence[FindingChange]) -> FindingChangeText:
     for change in changes:
         side = "NEW" if change.new.found else "BASE"
         kinds.setdefault((change.model, side), []).append(str(change.kind))
-    listed = [
+    entries = [
         f"{clip(printable(model), _NAME_WIDTH)} in {side} ({', '.join(dict.fromkeys(of_model))})"
         for (model, side), of_model in kinds.items()
     ]
-    more = len(listed) - _MOST_ABSENT
-    text = "; ".join([*listed[:_MOST_ABSENT], *([f"{more:,} more"] if more > 0 else [])])
+    more = len(entries) - _MOST_ABSENT
+    text = "; ".join([*entries[:_MOST_ABSENT], *([f"{more:,} more"] if more > 0 else [])])
     title = f"Findings of models that one side alone runs: {text}."
     return FindingChangeText(SIGN["not comparable"], "not comparable", "info", title, "", "", ())
 

@@ -182,8 +182,8 @@ def _changed(model: ModelLengths, verdict: str, outcome: LengthOutcome, min_chan
 
 def _is_equal_here(model: ModelLengths) -> bool:
     """Return whether two recordings have the same lengths of a model's calls, to the nanosecond."""
-    known = [row for row in model.rows if row.difference is not None]
-    return known[0].tested == WITHIN and not any(row.difference for row in known)
+    rows = [row for row in model.rows if row.difference is not None]
+    return rows[0].tested == WITHIN and not any(row.difference for row in rows)
 
 
 def _list_equal(models: Sequence[ModelLengths]) -> str:
@@ -192,10 +192,10 @@ def _list_equal(models: Sequence[ModelLengths]) -> str:
         (model, next(row for row in model.rows if row.difference is not None))
         for model in models[:_MOST_UNCHANGED]
     ]
-    listed = [f"{_subject(model, row)} {value_text(row.new, row.unit)}" for model, row in rows]
+    values = [f"{_subject(model, row)} {value_text(row.new, row.unit)}" for model, row in rows]
     more = len(models) - len(rows)
-    listed += [f"and those of {plural(more, 'more model')}"] if more else []
-    return f"In these recordings these are the same: {', '.join(listed)}."
+    values += [f"and those of {plural(more, 'more model')}"] if more else []
+    return f"In these recordings these are the same: {', '.join(values)}."
 
 
 def _unchanged(model: ModelLengths, outcome: LengthOutcome, min_change: float) -> str:

@@ -105,13 +105,13 @@ def charts(
     group: Group, rows: Sequence[Difference], min_change: float, changes: Sequence[ChangeResult]
 ) -> Html | None:
     """Return the charts of a group's rows; None where no row has a difference to draw."""
-    drawn = []
+    figures = []
     for chart in _CHARTS:
         of_chart = [row for row in rows if chart.has(row)]
         places = [place for row in of_chart if (place := _place(group, row, min_change, changes))]
         if places:
-            drawn.append(_figure(chart, of_chart, places))
-    return join(drawn) if drawn else None
+            figures.append(_figure(chart, of_chart, places))
+    return join(figures) if figures else None
 
 
 def _place(
@@ -159,12 +159,12 @@ def _extent(places: Sequence[_Place]) -> float:
 
 def _figure(chart: _Chart, rows: Sequence[Difference], places: Sequence[_Place]) -> Html:
     extent = _extent(places)
-    drawn = {place.row.metric for place in places}
-    absent = [row for row in rows if row.metric not in drawn and row.difference is not None]
+    metrics = {place.row.metric for place in places}
+    absent = [row for row in rows if row.metric not in metrics and row.difference is not None]
     by_reason: dict[str, list[str]] = {"BASE has none of": []}
     for row in absent:
         by_reason.setdefault(_UNDRAWN.get(row.judgement, "BASE has none of"), []).append(row.metric)
-    note = "".join(f" {reason}: {', '.join(metrics)}." for reason, metrics in by_reason.items() if metrics)
+    note = "".join(f" {reason}: {', '.join(names)}." for reason, names in by_reason.items() if names)
     unit = "pts" if places[0].row.unit == "share" else "%"
     axis = tag(
         "p",
