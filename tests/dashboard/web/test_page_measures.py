@@ -122,7 +122,7 @@ def test_the_headline_stands_once_and_unfolds(fallback: Served, tab: Any) -> Non
     show(tab, fallback.address, 1024, 768)
     sentence = tab.locator("#verdict p").first.inner_text()
     assert tab.locator("main, #headline").evaluate_all(
-        "(parts, text) => parts.map((part) => part.textContent.split(text).length - 1)", sentence
+        "(parts, text) => parts.map((part) => part.innerText.split(text).length - 1)", sentence
     ) == [1, 0]
     tab.get_by_role("button", name="Unfold the headline").click()
     assert height_of(tab, "#headline") > 40
