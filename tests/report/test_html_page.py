@@ -57,6 +57,7 @@ SECTIONS = [
     "stacks",
     "counters",
     "evidence",
+    "questions",
     "recording",
     "issues",
 ]

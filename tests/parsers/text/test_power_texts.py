@@ -351,7 +351,7 @@ def test_a_damaged_heading_costs_its_sample_alone(tmp_path: Path, damage: tuple[
 def test_the_report_of_power_alone_shows_no_part_that_is_of_samples(tmp_path: Path) -> None:
     text = analyze(opened(tmp_path, heading(1) + rails(ane=900) + heading(2) + rails(ane=700))).to_html()
     shown = re.findall(r'<section id="([^"]*)"[^>]*aria-labelledby="[^"]*">', text)
-    assert shown == ["verdict", "findings", "timeline", "evidence", "recording", "issues"]
+    assert shown == ["verdict", "findings", "timeline", "evidence", "questions", "recording", "issues"]
     assert "Power and energy" in text
     recording = text[text.index('id="recording"') :]
     assert "[1] this input has no samples" in recording, "its mark is there, so the note is there"
