@@ -99,6 +99,7 @@ bench: $(READY) ## how long things take, and how that grows with their size
 	$(BIN)/python benchmarks/dashboard_upload.py --out bench-upload.json
 	$(BIN)/python benchmarks/dashboard_options.py --out bench-options.json
 	$(BIN)/python benchmarks/lint.py --out bench-lint.json
+	$(BIN)/python benchmarks/plan_matching.py --out bench-plan-matching.json
 	$(BIN)/python benchmarks/fleet.py --out bench-fleet.json
 	$(BIN)/python benchmarks/fleet_questions.py --out bench-fleet-questions.json
 	$(BIN)/python benchmarks/model_files.py --out bench-model-files.json

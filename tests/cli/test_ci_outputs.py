@@ -62,9 +62,7 @@ def test_a_comparison_is_annotated(summary: Path) -> None:
     assert result.exit_code == 5
     lines = result.stdout.splitlines()
     assert lines[0].startswith("::warning title=fail-on p90 > +10%25::p90 29.900 ms → 29.900 ms (+0.0 %25)")
-    assert lines[1].startswith(
-        "::notice title=tracekit compare::BASE and NEW are the same recording."
-    )
+    assert lines[1].startswith("::notice title=tracekit compare::BASE and NEW are the same recording.")
     assert {line.partition("::")[2].partition("::")[0] for line in lines[2:]} == {"notice title=caution"}
     assert summary.read_text().startswith("## Comparison\n\n? **No change in these recordings.**")
 

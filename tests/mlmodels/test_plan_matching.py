@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Sequence
 
 from hypothesis import given
@@ -205,21 +204,20 @@ def unfold(kinds: list[str], inputs: list[list[int]], index: int) -> object:
     return kinds[index], tuple(unfold(kinds, inputs, value) for value in inputs[index])
 
 
-def test_twenty_thousand_operations_take_under_two_seconds() -> None:
+def test_twenty_thousand_operations_are_matched() -> None:
+    """How long that takes is measured by benchmarks/plan_matching.py."""
     kinds = LAYER * 2_000
     base, new = chain(kinds, "a"), chain([*kinds[:5_005], "cast", *kinds[5_005:], "argmax"], "b")
-    started = time.process_time()
-    matching = match_operations(base, new)
-    assert time.process_time() - started < 2
-    assert len(matching.pairs) == 20_000
+    assert len(match_operations(base, new).pairs) == 20_000
 
 
-def test_a_value_with_many_uses_costs_no_more() -> None:
+def test_a_value_with_many_uses_leaves_alike_operations_open() -> None:
     operations = [PlannedOperation("conv", "stem", outputs=("stem",))]
     operations += [
         PlannedOperation("relu", f"r{index}", inputs=("stem",), outputs=(f"r{index}",))
         for index in range(20_000)
     ]
-    started = time.process_time()
-    match_operations(operations, operations)
-    assert time.process_time() - started < 4
+    assert ("conv", "conv") in [
+        (operations[before].kind, operations[after].kind)
+        for before, after in match_operations(operations, operations).pairs
+    ]

@@ -134,7 +134,7 @@ def test_the_report_has_threads_in_the_place_of_what_needs_times(counted: Analys
     sections = re.findall(r'<section id="([^"]*)"', text)
     assert sections == [
         *("verdict", "findings", "threads", "engines", "calltree", "flame", "stacks"),
-        *("evidence", "recording", "issues"),
+        *("evidence", "questions", "recording", "issues"),
     ]
     markup = re.sub(r"<(script|style)\b.*?</\1>", "", text, flags=re.DOTALL)
     assert "E5RT::Ops::AneInferenceOperation::ExecuteSync() in Espresso" in markup

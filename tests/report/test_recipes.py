@@ -117,7 +117,7 @@ def test_what_the_samples_do_not_answer_other_recordings_do() -> None:
     assert "60.0 ms" in ask("lengths", many_calls(slow=17))
     assert ask("energy", priced(BACK_TO_BACK, [1000] * 20)).startswith("A call of Net took 20 mJ (ANE)")
     waiting = sample("waiting-app-ios27")
-    assert ask("slower", waiting, base=waiting).startswith("In these recordings Classifier p50 is the same")
+    assert ask("slower", waiting, base=waiting).startswith("BASE and NEW are the same recording.")
 
 
 def test_the_slow_call_is_the_one_that_is_asked_for() -> None:
