@@ -61,9 +61,11 @@ def test_the_report_s_sections_are_the_tabs(fallback: Served, tab: Any) -> None:
         *names.split(),
         "stacks",
         "tables",
+        "questions",
         "evidence",
         "symbols",
         "overlays",
+        "model",
         "recording",
         "issues",
     ]

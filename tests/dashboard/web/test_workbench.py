@@ -194,7 +194,7 @@ def test_a_text_without_times_fills_the_window_with_its_tabs(serve: Serve, tab: 
     tab.set_viewport_size({"width": 1440, "height": 900})
     opened(tab, serve(text).address)
     tabs = tab.locator("[role=tab]").all_inner_texts()
-    assert tabs == ["Summary", "Call tree", "Flame graph", "Samples", "Tables", "Evidence"]
+    assert tabs == ["Summary", "Call tree", "Flame graph", "Samples", "Tables", "Questions", "Evidence"]
     assert tab.locator("#timeline, .splitter, #inspector:visible").count() == 0
     panel = tab.locator("#panel-summary").bounding_box()
     assert panel["x"] + panel["width"] == pytest.approx(1440, abs=20)

@@ -12,7 +12,8 @@ const PIN = "M9.8 1.5 14.5 6.2 13 7.1 10.9 9.2 10.7 12 9.5 13.2 6.2 9.9 2.2 13.8
 
 const LABEL_FONT = CANVAS_FONT.replace("11px", "12px");
 const TWO_LINES = "(max-width: 640px)"; // as in page.css
-const NAME_MARGIN_PX = 8 + 26; // left of the name, and the pin
+const BUTTON_PX = 26;
+const NAME_MARGIN_PX = 8 + BUTTON_PX; // left of the name, and the pin
 let measuring = null;
 
 /**
@@ -130,7 +131,9 @@ function shortLabels(rows, width) {
   const isNarrow = matchMedia(TWO_LINES).matches;
   const shorts = new Map();
   for (const kind of new Set(rows.map((row) => row.kind))) {
-    const room = (width - NAME_MARGIN_PX) * (kind === "thread" && isNarrow ? 1.7 : 1); // two lines, broken anywhere
+    const isThread = kind === "thread"; // with a button that unfolds its stacks
+    const lines = isThread && isNarrow ? 1.7 : 1; // two lines, broken anywhere
+    const room = (width - NAME_MARGIN_PX - (isThread ? BUTTON_PX : 0)) * lines;
     const fits = (text) => context.measureText(text).width <= room;
     const same = rows.filter((row) => row.kind === kind && row.group !== undefined);
     const names = shortNames(same.map((row) => row.label), fits);
