@@ -12,13 +12,17 @@ if TYPE_CHECKING:
     from tracekit.report.document.blocks import Section
 
 
-def write_document(sections: Sequence[Section], file_format: str, output: str, force: bool) -> None:
-    """Write sections as ``text`` or ``markdown``."""
+def print_document(sections: Sequence[Section], file_format: str, output: str) -> str:
+    """Print sections as ``text``, as wide as ``output`` allows, or as ``markdown``."""
     if file_format == "markdown":
         from tracekit.report.document.markdown_printer import print_markdown
 
-        write_output(print_markdown(sections), output, force)
-        return
+        return print_markdown(sections)
     from tracekit.report.document.text_printer import Page, print_text
 
-    write_output(print_text(sections, Page(measure_text_width(output))), output, force)
+    return print_text(sections, Page(measure_text_width(output)))
+
+
+def write_document(sections: Sequence[Section], file_format: str, output: str, force: bool) -> None:
+    """Write sections as ``text`` or ``markdown``."""
+    write_output(print_document(sections, file_format, output), output, force)

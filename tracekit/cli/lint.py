@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tracekit.cli.documents import print_document
 from tracekit.cli.output import HELP, add_output_options, check_output, guess_format, write_output
 from tracekit.cli.standard_error import write_message
-from tracekit.cli.terminal import measure_text_width
 from tracekit.errors import UsageError
 from tracekit.text import plural, printable
 
 if TYPE_CHECKING:
     from tracekit.mlmodels.rules.lint import LintResult
-    from tracekit.report.document.blocks import Section
 
 _FORMATS = {".txt": "text", ".md": "markdown", ".json": "json", ".sarif": "sarif"}
 _FAILING = {
@@ -132,15 +131,5 @@ def _write(results: Sequence[LintResult], file_format: str, output: str, force: 
     else:
         from tracekit.report.models.lint_document import build_lint
 
-        pieces = (_print_sections(build_lint(result), file_format, output) for result in results)
+        pieces = (print_document(build_lint(result), file_format, output) for result in results)
         write_output("\n".join(pieces), output, force)
-
-
-def _print_sections(sections: Sequence[Section], file_format: str, output: str) -> str:
-    if file_format == "markdown":
-        from tracekit.report.document.markdown_printer import print_markdown
-
-        return print_markdown(sections)
-    from tracekit.report.document.text_printer import Page, print_text
-
-    return print_text(sections, Page(measure_text_width(output)))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from tracekit.cli.documents import write_document
 from tracekit.cli.output import HELP, add_output_options, check_output, guess_format, write_output
-from tracekit.cli.terminal import measure_text_width
 from tracekit.model.vocabulary import COMPUTE_UNITS
 
 _FORMATS = {".txt": "text", ".md": "markdown", ".json": "json"}
@@ -73,11 +73,4 @@ def read_command(
     from tracekit.report.probes.document import build_probes
 
     sections = build_probes(results)
-    if chosen == "markdown":
-        from tracekit.report.document.markdown_printer import print_markdown
-
-        write_output(print_markdown(sections), output, force)
-        return
-    from tracekit.report.document.text_printer import Page, print_text
-
-    write_output(print_text(sections, Page(measure_text_width(output))), output, force)
+    write_document(sections, chosen, output, force)
