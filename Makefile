@@ -23,6 +23,7 @@ setup: $(READY) ## make .venv with tracekit and its development tools
 $(READY): pyproject.toml tracekit/parsers/_columns.pyx tracekit/parsers/xml/_scanner.pyx $(wildcard tracekit/parsers/xml/scan_source/*)
 	@test -n "$(PYTHON)" || { echo "tracekit needs Python 3.11 or later; none was found (make PYTHON=… names one)." >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@test ! -d tracekit.egg-info || { $(BIN)/python -m pip uninstall --quiet --yes tracekit; rm -rf tracekit.egg-info; } # its former name
 	$(INSTALL) --editable '.[dev]'
 	@touch $@
 

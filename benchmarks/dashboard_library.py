@@ -62,8 +62,8 @@ def main() -> None:
 
 def fill(folder: Path, count: int) -> None:
     """Make a library of literal recordings; number 0 is the newest."""
-    from dashboard.library.catalog import Catalog, make_recording
-    from dashboard.library.store import Store
+    from tracekit_dashboard.library.catalog import Catalog, make_recording
+    from tracekit_dashboard.library.store import Store
 
     store, lock = Store.open_locked(folder)
     catalog = Catalog(store)

@@ -29,10 +29,10 @@ from click.testing import CliRunner  # noqa: E402
 from dashboard_page import opened, until_it_stands  # noqa: E402
 from large_export import write_export  # noqa: E402
 
-from dashboard.library.library import Library  # noqa: E402
-from dashboard.library.run_inventory import INVENTORY, read_inventory  # noqa: E402
-from dashboard.settings import ServerLimits  # noqa: E402
 from tracekit.cli import main as tracekit  # noqa: E402
+from tracekit_dashboard.library.library import Library  # noqa: E402
+from tracekit_dashboard.library.run_inventory import INVENTORY, read_inventory  # noqa: E402
+from tracekit_dashboard.settings import ServerLimits  # noqa: E402
 
 TARGET_SECONDS = 2.0
 """At a million samples, with two idle cores, until the analysis is shown."""

@@ -12,11 +12,11 @@ from report_size import synthetic
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 
-from dashboard.library.catalog import Catalog, make_recording  # noqa: E402
-from dashboard.library.reading_results import RESULTS_VERSION, write_results  # noqa: E402
-from dashboard.library.store import Store, make_id  # noqa: E402
 from tracekit import Trace, __version__  # noqa: E402
 from tracekit.analysis import analyze  # noqa: E402
+from tracekit_dashboard.library.catalog import Catalog, make_recording  # noqa: E402
+from tracekit_dashboard.library.reading_results import RESULTS_VERSION, write_results  # noqa: E402
+from tracekit_dashboard.library.store import Store, make_id  # noqa: E402
 
 
 def library_of(folder: Path, samples: int, stacks: int, windows: int, threads: int) -> Path:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+SOURCE_ROOTS = (ROOT / "dashboard", ROOT)
 MODULES = sorted(p for package in ("tracekit", "dashboard") for p in (ROOT / package).rglob("*.py"))
 
 
@@ -38,7 +39,8 @@ def reachable(start: str) -> set[str]:
 
 
 def module_name(path: Path) -> str:
-    parts = path.relative_to(ROOT).with_suffix("").parts
+    root = next(root for root in SOURCE_ROOTS if path.is_relative_to(root))
+    parts = path.relative_to(root).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
@@ -47,6 +49,12 @@ def nodes_of(path: Path) -> list[ast.AST]:
     """Return every node of a module that imports or names something."""
     kinds = (ast.Import, ast.ImportFrom, ast.Name, ast.Attribute)
     return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kinds)]
+
+
+def is_module_name(name: str) -> bool:
+    """Return whether a dotted name is that of a module or a package of this project."""
+    paths = [root / name.replace(".", "/") for root in SOURCE_ROOTS]
+    return any(path.is_dir() or path.with_suffix(".py").is_file() for path in paths)
 
 
 @cache
@@ -58,12 +66,11 @@ def imports_of(path: Path) -> frozenset[str]:
         elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "tracekit":
             names.add(f"tracekit.{node.attr}")  # as the package has it
         elif isinstance(node, ast.ImportFrom) and node.module:
-            folder = ROOT / node.module.replace(".", "/")
             for alias in node.names:
-                is_module = (folder / alias.name).is_dir() or (folder / f"{alias.name}.py").is_file()
+                is_module = is_module_name(f"{node.module}.{alias.name}")
                 is_public = node.module == "tracekit"  # the package takes its names from the room "api"
                 names.add(f"{node.module}.{alias.name}" if is_module or is_public else node.module)
-    return frozenset(name for name in names if name.split(".")[0] in ("tracekit", "dashboard"))
+    return frozenset(name for name in names if name.split(".")[0] in ("tracekit", "tracekit_dashboard"))
 
 
 def room(name: str) -> str:
@@ -71,7 +78,9 @@ def room(name: str) -> str:
     parts = name.split(".")
     if parts[:3] == ["tracekit", "report", "wording"]:
         return "wording"
-    return parts[0] if parts[0] == "dashboard" or len(parts) == 1 else parts[1]
+    if parts[0] == "tracekit_dashboard":
+        return "dashboard"
+    return parts[0] if len(parts) == 1 else parts[1]
 
 
 def rooms_imported_by(path: Path) -> set[str]:
@@ -140,7 +149,7 @@ NOT_FOR_EXPORTS = {
     "tracekit.report.analysis.json",
     "tracekit.report.html",
     "tracekit.xctrace",
-    "dashboard",
+    "tracekit_dashboard",
     "dash",
     "flask",
     "google.protobuf",

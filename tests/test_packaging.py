@@ -77,13 +77,13 @@ def test_the_packages_and_their_data(wheel: zipfile.ZipFile) -> None:
     assert {
         "tracekit/py.typed",
         "tracekit/analysis/classification/markers.toml",
-        "dashboard/__init__.py",
+        "tracekit_dashboard/__init__.py",
     } <= names
     modules = {str(path.relative_to(ROOT)) for path in (ROOT / "tracekit").rglob("*.py")}
     assert modules <= names
     scripts = {
-        str(path.relative_to(ROOT))
-        for folder in ("tracekit/report/assets", "dashboard/assets")
+        str(path.relative_to(ROOT)).removeprefix("dashboard/")
+        for folder in ("tracekit/report/assets", "dashboard/tracekit_dashboard/assets")
         for path in (ROOT / folder).rglob("*.*")
     }
     assert len(scripts) > 100
@@ -92,7 +92,7 @@ def test_the_packages_and_their_data(wheel: zipfile.ZipFile) -> None:
 
 def test_no_other_packages(wheel: zipfile.ZipFile) -> None:
     tops = {name.split("/")[0] for name in wheel.namelist()}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"tracekit", "dashboard"}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"tracekit", "tracekit_dashboard"}
 
 
 def test_the_command_and_the_licence(wheel: zipfile.ZipFile) -> None:

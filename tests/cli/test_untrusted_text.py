@@ -22,7 +22,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trace_support import ANE, UI, trace_of
 
-from dashboard.command import PrintableFormatter
 from tracekit import Analysis, analyze, compare
 from tracekit.checks.check import check
 from tracekit.cli import main, output, standard_error
@@ -39,6 +38,7 @@ from tracekit.report.pictures.svg import to_svg
 from tracekit.report.pictures.timeline import timeline_picture
 from tracekit.report.tables import formats, listing
 from tracekit.text import escape_json, escape_spreadsheet_cell, format_shell_command, printable
+from tracekit_dashboard.command import PrintableFormatter
 
 pytestmark = pytest.mark.integration
 

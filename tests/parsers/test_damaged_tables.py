@@ -12,7 +12,6 @@ from click.testing import CliRunner
 from documents_support import column, document, node, schema, write
 from pack_support import changed, in_memory, packed
 
-from dashboard.tables.contents import read_table
 from sample_generator.bundle_writer import BundleWriter
 from tracekit.cli import main
 from tracekit.detect import open_source
@@ -24,6 +23,7 @@ from tracekit.parsers.fallback import FallbackSource
 from tracekit.parsers.in_memory import read_into_memory
 from tracekit.parsers.limits import LimitError
 from tracekit.parsers.source import Source, iter_readable
+from tracekit_dashboard.tables.contents import read_table
 
 THERMAL = "device-thermal-state-intervals"
 

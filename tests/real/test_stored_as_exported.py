@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from real_bundles import BUNDLES, SIGNPOST
 
-from dashboard.tables.cache import TableCache
-from dashboard.tables.contents import build_contents_document, read_table
-from dashboard.tables.pages import list_page_cells
-from dashboard.tables.row_lanes import LaneChoice, build_lane_document
-from dashboard.tables.row_selection import RowQuery
-from dashboard.tables.storing import store_table
 from tracekit.detect import open_source
+from tracekit_dashboard.tables.cache import TableCache
+from tracekit_dashboard.tables.contents import build_contents_document, read_table
+from tracekit_dashboard.tables.pages import list_page_cells
+from tracekit_dashboard.tables.row_lanes import LaneChoice, build_lane_document
+from tracekit_dashboard.tables.row_selection import RowQuery
+from tracekit_dashboard.tables.storing import store_table
 
 pytestmark = pytest.mark.integration
 

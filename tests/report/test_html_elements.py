@@ -14,7 +14,10 @@ from tracekit.report.html import bundle
 from tracekit.report.html.bundle import bundled, joined
 from tracekit.report.html.elements import Html, join, table, tag
 
-PLACES = {"/report-assets": ROOT / "tracekit" / "report" / "assets", "/assets": ROOT / "dashboard" / "assets"}
+PLACES = {
+    "/report-assets": ROOT / "tracekit" / "report" / "assets",
+    "/assets": ROOT / "dashboard" / "tracekit_dashboard" / "assets",
+}
 MODULES = sorted(path for folder in PLACES.values() for path in folder.rglob("*.js"))
 
 

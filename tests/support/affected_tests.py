@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CODE = ("tracekit", "dashboard", "sample_generator", "tests")
-SEARCH_PATH = (ROOT, ROOT / "tests", ROOT / "tests" / "support")
+SEARCH_PATH = (ROOT, ROOT / "dashboard", ROOT / "tests", ROOT / "tests" / "support")
 
 
 def changed_files(base: str) -> set[Path]:

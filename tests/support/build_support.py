@@ -12,10 +12,10 @@ from pathlib import Path
 import pandas as pd
 from compare_support import recorded
 
-from dashboard.library.catalog import Catalog, Recording
-from dashboard.library.store import Store
 from tracekit import Analysis
 from tracekit.model.trace import TraceInfo
+from tracekit_dashboard.library.catalog import Catalog, Recording
+from tracekit_dashboard.library.store import Store
 
 APP = "/Applications/App.app/Contents/MacOS/App"
 INFO = TraceInfo(

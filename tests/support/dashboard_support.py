@@ -17,9 +17,9 @@ from typing import Any
 
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from dashboard.library.library import Library
-from dashboard.server import build_address, open_listener
-from dashboard.settings import ServerLimits, Settings
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.server import build_address, open_listener
+from tracekit_dashboard.settings import ServerLimits, Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_traces"
@@ -74,7 +74,7 @@ class Served:
     def __init__(
         self, folder: Path, limits: ServerLimits = _READ_ALL, pauses: Sequence[float] = (0,), **settings: Any
     ) -> None:
-        from dashboard.app import create_app
+        from tracekit_dashboard.app import create_app
 
         self.folder, self.library = folder, Library(folder, limits)
         self._listener, self._settings = open_listener(Settings(folder, limits=limits, **settings))

@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dashboard.errors import Conflict, NotFound, OtherContent
-from dashboard.jobs.download_jobs import Downloads
-from dashboard.jobs.queue import JobQueue
-from dashboard.library.catalog import DiskUse, Recording
-from dashboard.library.notes import PinnedNotes
-from dashboard.library.uploads import UnfinishedUpload
-from dashboard.settings import ServerLimits
+from tracekit_dashboard.errors import Conflict, NotFound, OtherContent
+from tracekit_dashboard.jobs.download_jobs import Downloads
+from tracekit_dashboard.jobs.queue import JobQueue
+from tracekit_dashboard.library.catalog import DiskUse, Recording
+from tracekit_dashboard.library.notes import PinnedNotes
+from tracekit_dashboard.library.uploads import UnfinishedUpload
+from tracekit_dashboard.settings import ServerLimits
 
 READY = "a" * 32
 BUSY = "b" * 32

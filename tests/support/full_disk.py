@@ -13,8 +13,8 @@ from pathlib import Path
 
 from library_support import BUNDLE, ONE_READER, removed, send, settled, tree, zipped
 
-from dashboard.library.library import Library
 from tracekit.errors import TracekitError
+from tracekit_dashboard.library.library import Library
 
 
 def disk(folder: Path, *options: str) -> None:

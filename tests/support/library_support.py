@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from dashboard.library.catalog import Recording, to_microseconds
-from dashboard.library.catalog_tables import RECORDINGS
-from dashboard.library.library import Library
-from dashboard.library.reading_results import RESULTS_VERSION
-from dashboard.settings import ServerLimits
+from tracekit_dashboard.library.catalog import Recording, to_microseconds
+from tracekit_dashboard.library.catalog_tables import RECORDINGS
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.library.reading_results import RESULTS_VERSION
+from tracekit_dashboard.settings import ServerLimits
 
 ROOT = Path(__file__).resolve().parents[2]
 BUNDLE = ROOT / "sample_traces" / "gpu-mpsgraph-macos15-bundle" / "recording.trace"

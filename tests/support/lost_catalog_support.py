@@ -6,8 +6,8 @@ from pathlib import Path
 
 from library_support import BUNDLE, XML, opened, ready, upload
 
-from dashboard.library.catalog import Recording
-from dashboard.library.library import Library
+from tracekit_dashboard.library.catalog import Recording
+from tracekit_dashboard.library.library import Library
 
 CATALOG = "catalog.sqlite3"
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from library_support import wait_for
 
-from dashboard.library.library import Library
-from dashboard.recording.attempts import Attempts
-from dashboard.recording.request import RecordingRequest
-from dashboard.recording.state import AttemptState
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.recording.attempts import Attempts
+from tracekit_dashboard.recording.request import RecordingRequest
+from tracekit_dashboard.recording.state import AttemptState
 
 APP = RecordingRequest("running", "SampleApp", 4215, seconds=0.2)
 LONG = RecordingRequest("running", "SampleApp", 4215, seconds=60)

@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
-from dashboard.jobs.process import ProcessResult
-from dashboard.jobs.workers.record import make_attempt
+from tracekit_dashboard.jobs.process import ProcessResult
+from tracekit_dashboard.jobs.workers.record import make_attempt
 
 _END_SECONDS = 60
 

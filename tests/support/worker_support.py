@@ -23,9 +23,9 @@ from library_support import (
     zipped,
 )
 
-from dashboard.library.catalog import Recording
-from dashboard.library.library import Library
-from dashboard.settings import ServerLimits
+from tracekit_dashboard.library.catalog import Recording
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.settings import ServerLimits
 
 EXPORT = (EXPORTS / "time-profile.xml").read_bytes()
 ONE = ServerLimits(free_disk_bytes=0)

@@ -16,9 +16,9 @@ from short_tools import answer_in_process
 from worker_support import FILES, FOLDERS, TWO, Reading, Workers
 from xctrace_support import FakeXctrace, install
 
-from dashboard.library.library import Library
-from dashboard.recording import attempts
-from dashboard.recording.attempts import Attempts
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.recording import attempts
+from tracekit_dashboard.recording.attempts import Attempts
 
 
 @pytest.fixture

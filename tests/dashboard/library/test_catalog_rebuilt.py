@@ -12,9 +12,9 @@ import pytest
 from library_support import SUMMARY, XML, files_of_upload, opened, ready, tree, upload
 from lost_catalog_support import CATALOG, everything, filled, lose_catalog, texts
 
-from dashboard.errors import LibraryFailed, NoSpace
-from dashboard.library import descriptions
-from dashboard.library.library import Library
+from tracekit_dashboard.errors import LibraryFailed, NoSpace
+from tracekit_dashboard.library import descriptions
+from tracekit_dashboard.library.library import Library
 
 
 def test_a_lost_catalog_is_made_from_the_folders(tmp_path: Path) -> None:

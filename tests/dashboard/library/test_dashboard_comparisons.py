@@ -16,15 +16,15 @@ import pytest
 from library_support import BUNDLE, EXPORTS, QUIET, is_alive, opened, ready, removed, tree, upload, wait_for
 
 import tracekit
-from dashboard.errors import NotFound
-from dashboard.jobs import comparisons as module
-from dashboard.jobs.queue import JobStatus, QueueFull
-from dashboard.jobs.worker_process import Channel
-from dashboard.jobs.workers import compare as worker
-from dashboard.library.library import Library
 from tracekit import compare
 from tracekit.errors import UsageError
 from tracekit.report.comparison.json import to_json
+from tracekit_dashboard.errors import NotFound
+from tracekit_dashboard.jobs import comparisons as module
+from tracekit_dashboard.jobs.queue import JobStatus, QueueFull
+from tracekit_dashboard.jobs.worker_process import Channel
+from tracekit_dashboard.jobs.workers import compare as worker
+from tracekit_dashboard.library.library import Library
 
 pytestmark = pytest.mark.integration
 

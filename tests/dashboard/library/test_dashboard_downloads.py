@@ -29,14 +29,14 @@ from library_support import (
 )
 
 import tracekit
-from dashboard.errors import Busy, Conflict, NoSpace, NotFound
-from dashboard.jobs import process
-from dashboard.jobs.download_formats import FORMATS, choose_format, list_available
-from dashboard.jobs.download_jobs import DownloadFailed
-from dashboard.library import reading_results
-from dashboard.library.library import Library
-from dashboard.library.reading_results import PROCESSES
 from tracekit.errors import UsageError
+from tracekit_dashboard.errors import Busy, Conflict, NoSpace, NotFound
+from tracekit_dashboard.jobs import process
+from tracekit_dashboard.jobs.download_formats import FORMATS, choose_format, list_available
+from tracekit_dashboard.jobs.download_jobs import DownloadFailed
+from tracekit_dashboard.library import reading_results
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.library.reading_results import PROCESSES
 
 pytestmark = pytest.mark.integration
 
@@ -363,7 +363,7 @@ def test_a_maker_ends_with_the_server(tmp_path: Path) -> None:
         sys.executable,
         "-P",
         "-m",
-        "dashboard.jobs.workers.tracekit_command",
+        "tracekit_dashboard.jobs.workers.tracekit_command",
         "analyze",
         str(pipe),
     ]

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from library_support import CONTENT, ROOT, append, files_of_upload, received, send, tree
 
-from dashboard.errors import NoSpace
-from dashboard.library import slices
-from dashboard.library.library import Library
+from tracekit_dashboard.errors import NoSpace
+from tracekit_dashboard.library import slices
+from tracekit_dashboard.library.library import Library
 
 UNSHARE = shutil.which("unshare")
 

@@ -27,9 +27,9 @@ from library_support import (
 )
 from worker_support import EXPORT, ONE, RESULTS, TWO, Reading, Workers, all_end, left_of
 
-from dashboard.errors import NotFound
-from dashboard.jobs import process
-from dashboard.jobs import reading as reading_module
+from tracekit_dashboard.errors import NotFound
+from tracekit_dashboard.jobs import process
+from tracekit_dashboard.jobs import reading as reading_module
 
 pytestmark = pytest.mark.integration
 
@@ -173,7 +173,7 @@ def test_what_was_being_read_is_taken_up_after_a_restart(workers: Workers, tmp_p
 SERVER = """
 import sys, time
 from pathlib import Path
-from dashboard.library.library import Library
+from tracekit_dashboard.library.library import Library
 library = Library(Path(sys.argv[1]))
 library.add_file(Path(sys.argv[2]))
 time.sleep(60)

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 from library_support import BUNDLE, QUIET, SUMMARY, XML, environment, opened, tree, upload
 
-from dashboard.errors import Conflict, NoSpace, NotFound
-from dashboard.library.catalog import Recording, make_recording
-from dashboard.library.library import Library
-from dashboard.library.outside_names import make_display_name
-from dashboard.settings import ServerLimits, Settings, find_default_folder
 from tracekit.errors import InputError, UsageError
+from tracekit_dashboard.errors import Conflict, NoSpace, NotFound
+from tracekit_dashboard.library.catalog import Recording, make_recording
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.library.outside_names import make_display_name
+from tracekit_dashboard.settings import ServerLimits, Settings, find_default_folder
 
 
 @pytest.fixture
@@ -312,7 +312,7 @@ def test_a_second_server_is_refused_with_the_reason(tmp_path: Path) -> None:
 @pytest.mark.integration
 def test_a_server_that_was_killed_locks_nothing(tmp_path: Path) -> None:
     code = (
-        "import sys, os; from pathlib import Path; from dashboard.library.library import Library;"
+        "import sys, os; from pathlib import Path; from tracekit_dashboard.library.library import Library;"
         "library = Library(Path(sys.argv[1])); os.kill(os.getpid(), 9)"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], env=environment(), check=False)
@@ -392,8 +392,8 @@ def test_the_pid_of_an_earlier_version_is_hidden_from_others(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("module", "heavy"),
     [
-        ("dashboard.library.library", ("flask", "dash", "pandas")),
-        ("dashboard.jobs.workers.read", ("sqlalchemy",)),
+        ("tracekit_dashboard.library.library", ("flask", "dash", "pandas")),
+        ("tracekit_dashboard.jobs.workers.read", ("sqlalchemy",)),
     ],
 )
 def test_the_library_imports_no_web_and_a_worker_no_catalog(module: str, heavy: tuple[str, ...]) -> None:

@@ -10,12 +10,12 @@ from library_support import wait_for
 from recording_support import until_opened
 from xctrace_support import FakeXctrace
 
-from dashboard.library.library import Library
-from dashboard.recording import inventory
-from dashboard.recording.attempts import Attempts
-from dashboard.recording.request import RecordingRequest, reword_for_page
 from tracekit.errors import UsageError
 from tracekit.record import xctrace_failures
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.recording import inventory
+from tracekit_dashboard.recording.attempts import Attempts
+from tracekit_dashboard.recording.request import RecordingRequest, reword_for_page
 
 # What is asked for ----------------------------------------------------------------------------------------
 

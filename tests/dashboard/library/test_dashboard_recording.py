@@ -16,13 +16,13 @@ from library_support import BUNDLE_VERDICT, ROOT, opened, removed, settled, wait
 from recording_support import APP, LONG, desk_of, recorded, state_of, until, until_opened, until_recording
 from xctrace_support import FakeXctrace
 
-from dashboard.errors import Conflict, NoSpace, NotFound
-from dashboard.jobs.process import WorkerProcess
-from dashboard.library.library import Library
-from dashboard.recording import attempts as attempts_module
-from dashboard.recording.attempts import Attempts
-from dashboard.recording.request import RecordingRequest
-from dashboard.settings import ServerLimits
+from tracekit_dashboard.errors import Conflict, NoSpace, NotFound
+from tracekit_dashboard.jobs.process import WorkerProcess
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.recording import attempts as attempts_module
+from tracekit_dashboard.recording.attempts import Attempts
+from tracekit_dashboard.recording.request import RecordingRequest
+from tracekit_dashboard.settings import ServerLimits
 
 pytestmark = pytest.mark.integration
 
@@ -195,10 +195,10 @@ def test_what_was_saved_while_no_server_ran_is_found(tmp_path: Path, xctrace: Fa
 SERVER = """
     import sys, time
     from pathlib import Path
-    from dashboard.library.library import Library
-    from dashboard.recording.attempts import Attempts
-    from dashboard.recording.request import RecordingRequest
-    from dashboard.settings import ServerLimits
+    from tracekit_dashboard.library.library import Library
+    from tracekit_dashboard.recording.attempts import Attempts
+    from tracekit_dashboard.recording.request import RecordingRequest
+    from tracekit_dashboard.settings import ServerLimits
     folder = Path(sys.argv[1])
     desk = Attempts(folder, Library(folder, ServerLimits(workers=0, free_disk_bytes=0)), 0)
     desk.resume()

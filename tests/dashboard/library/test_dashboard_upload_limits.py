@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from library_support import CONTENT, append, opened, received, send, tree, upload, upload_folder
 
-from dashboard.errors import NoSpace, TooLarge
-from dashboard.library.library import Library
-from dashboard.library.store import Store
-from dashboard.settings import ServerLimits
 from tracekit.errors import InputError, UsageError
+from tracekit_dashboard.errors import NoSpace, TooLarge
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.library.store import Store
+from tracekit_dashboard.settings import ServerLimits
 
 pytestmark = pytest.mark.integration
 

@@ -15,11 +15,11 @@ import pytest
 from library_support import CONTENT, append, files_of_upload, opened, received, send, tree, upload
 from thread_support import SAMPLE_TEXT
 
-from dashboard.errors import Conflict, NotFound, TooLarge
-from dashboard.library import slices
-from dashboard.library.library import Library
-from dashboard.settings import ServerLimits
 from tracekit.errors import UsageError
+from tracekit_dashboard.errors import Conflict, NotFound, TooLarge
+from tracekit_dashboard.library import slices
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.settings import ServerLimits
 
 # As it should be ------------------------------------------------------------------------------------------
 

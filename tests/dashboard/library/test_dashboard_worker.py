@@ -23,10 +23,10 @@ from library_support import (
 from worker_support import EXPORT, ONE, RESULTS, Reading, Workers, left_of
 
 import tracekit
-from dashboard.errors import NotFound
-from dashboard.jobs.workers.failures import describe_failure
-from dashboard.library import reading_results
 from tracekit.parsers.limits import LimitError
+from tracekit_dashboard.errors import NotFound
+from tracekit_dashboard.jobs.workers.failures import describe_failure
+from tracekit_dashboard.library import reading_results
 
 
 def unpacked(path: Path) -> Any:

@@ -23,16 +23,16 @@ from library_support import (
 )
 from worker_support import ONE, left_of
 
-from dashboard.callbacks import compare, trace
-from dashboard.callbacks import library as page_of_library
-from dashboard.errors import Conflict, NotFound
-from dashboard.jobs import reading
-from dashboard.jobs.process import ProcessResult
-from dashboard.library.catalog import DiskUse, Recording
-from dashboard.library.library import Library
-from dashboard.library.store import Store
-from dashboard.pages.library import describe_disk_use
-from dashboard.pages.library_row import build_row
+from tracekit_dashboard.callbacks import compare, trace
+from tracekit_dashboard.callbacks import library as page_of_library
+from tracekit_dashboard.errors import Conflict, NotFound
+from tracekit_dashboard.jobs import reading
+from tracekit_dashboard.jobs.process import ProcessResult
+from tracekit_dashboard.library.catalog import DiskUse, Recording
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.library.store import Store
+from tracekit_dashboard.pages.library import describe_disk_use
+from tracekit_dashboard.pages.library_row import build_row
 
 RESULTS_BYTES = len(SUMMARY) + 1_000
 

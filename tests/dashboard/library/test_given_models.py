@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 from library_support import BUNDLE, ONE_READER, XML, opened, ready, settled, upload, wait_for, zipped
 
-from dashboard.command import _read_option_files
-from dashboard.jobs.workers.failures import describe_failure
-from dashboard.library import packed_files
-from dashboard.library.analyses import GivenFile
-from dashboard.library.library import Library
-from dashboard.library.packed_files import wrap_file, zip_model_file
-from dashboard.library.variants import Variant
 from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.errors import UsageError
+from tracekit_dashboard.command import _read_option_files
+from tracekit_dashboard.jobs.workers.failures import describe_failure
+from tracekit_dashboard.library import packed_files
+from tracekit_dashboard.library.analyses import GivenFile
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.library.packed_files import wrap_file, zip_model_file
+from tracekit_dashboard.library.variants import Variant
 
 SAMPLE = Path(__file__).resolve().parents[3] / "sample_traces" / "operators-leave-macos27"
 MODEL, PLAN = SAMPLE / "Encoder.mlmodelc", next(SAMPLE.rglob("analytics.mil"))

@@ -11,10 +11,10 @@ from typing import Any, cast
 import pytest
 from library_support import wait_for
 
-from dashboard.errors import NoSpace
-from dashboard.jobs import queue as module
-from dashboard.jobs.process import ProcessResult, WorkerProcess
-from dashboard.jobs.queue import Job, JobCancelled, JobKind, JobQueue, Key, QueueFull
+from tracekit_dashboard.errors import NoSpace
+from tracekit_dashboard.jobs import queue as module
+from tracekit_dashboard.jobs.process import ProcessResult, WorkerProcess
+from tracekit_dashboard.jobs.queue import Job, JobCancelled, JobKind, JobQueue, Key, QueueFull
 
 SLOW = JobKind("slow", "Slow work", at_once=2, priority=5)
 FAST = JobKind("fast", "Fast work", at_once=2, priority=1)

@@ -10,9 +10,9 @@ import pytest
 from library_support import BUNDLE, XML, opened, upload
 from lost_catalog_support import filled
 
-from dashboard.library.library import Library
-from dashboard.settings import ServerLimits
 from tracekit.errors import UsageError
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.settings import ServerLimits
 
 MINE = (
     "recordings/My.trace/Trace1.run/RunIssues.storedata",

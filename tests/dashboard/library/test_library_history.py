@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from library_support import BUNDLE, ONE_READER, opened, settled, wait_for
 
-from dashboard.history_store import HistoryStore
 from tracekit.fleet.content_hashes import digest_content
 from tracekit.fleet.library_dataset import open_results
 from tracekit.fleet.library_rows import ROWS, read_rows
+from tracekit_dashboard.history_store import HistoryStore
 
 TABLES = {"recordings": 1, "models": 1, "calls": 12}
 

@@ -11,9 +11,9 @@ import pytest
 from library_support import BUNDLE, XML, opened, ready, upload
 from lost_catalog_support import lose_catalog
 
-from dashboard.errors import Conflict
-from dashboard.library.library import Library
-from dashboard.settings import ServerLimits
+from tracekit_dashboard.errors import Conflict
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.settings import ServerLimits
 
 pytestmark = pytest.mark.integration
 

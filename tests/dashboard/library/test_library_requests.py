@@ -10,9 +10,9 @@ import pytest
 from library_support import ONE_READER, XML, opened, ready, tree, upload
 from lost_catalog_support import CATALOG, lose_catalog
 
-from dashboard.errors import CatalogLocked, Conflict, LibraryFailed, NotFound
-from dashboard.library.catalog import Recording
-from dashboard.library.library import Library
+from tracekit_dashboard.errors import CatalogLocked, Conflict, LibraryFailed, NotFound
+from tracekit_dashboard.library.catalog import Recording
+from tracekit_dashboard.library.library import Library
 
 
 def test_what_was_restored_meanwhile_is_not_removed(

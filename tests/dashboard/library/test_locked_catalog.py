@@ -14,12 +14,12 @@ import pytest
 from library_support import CONTENT, QUIET, XML, received, send, upload
 from sqlalchemy.exc import OperationalError
 
-from dashboard.errors import CatalogLocked, LibraryFailed, NoSpace
-from dashboard.jobs import reading
-from dashboard.jobs.queue import Job, JobStatus
-from dashboard.library import catalog_file
-from dashboard.library.catalog import Recording
-from dashboard.library.library import Library
+from tracekit_dashboard.errors import CatalogLocked, LibraryFailed, NoSpace
+from tracekit_dashboard.jobs import reading
+from tracekit_dashboard.jobs.queue import Job, JobStatus
+from tracekit_dashboard.library import catalog_file
+from tracekit_dashboard.library.catalog import Recording
+from tracekit_dashboard.library.library import Library
 
 pytestmark = pytest.mark.integration
 

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from library_support import QUIET, XML, upload
 
-from dashboard.errors import Conflict, LibraryFailed
-from dashboard.library.library import Library
+from tracekit_dashboard.errors import Conflict, LibraryFailed
+from tracekit_dashboard.library.library import Library
 
 CATALOG = "catalog.sqlite3"
 STEPS = (

@@ -10,13 +10,13 @@ from library_support import XML, ready, upload
 from macho_support import OTHER_UUID, UUID_OF_APP, dsym, macho, recording
 
 import tracekit
-from dashboard.library import packed_files
-from dashboard.library.analyses import GivenFile
-from dashboard.library.library import Library
-from dashboard.library.packed_files import wrap_symbols, zip_symbols
-from dashboard.library.variants import with_files
 from tracekit.errors import InputError, UsageError
 from tracekit.model.trace import Trace
+from tracekit_dashboard.library import packed_files
+from tracekit_dashboard.library.analyses import GivenFile
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.library.packed_files import wrap_symbols, zip_symbols
+from tracekit_dashboard.library.variants import with_files
 
 MAP = f"UUID: {UUID_OF_APP} (arm64) App\n1000 T _first\n".encode()
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from fake_library import READY, FakeLibrary
 
-from dashboard.errors import Conflict, NotFound
-from dashboard.jobs import download_jobs
-from dashboard.jobs.download_formats import FORMATS
-from dashboard.library.notes import PinnedNotes
 from tracekit.errors import UsageError
+from tracekit_dashboard.errors import Conflict, NotFound
+from tracekit_dashboard.jobs import download_jobs
+from tracekit_dashboard.jobs.download_formats import FORMATS
+from tracekit_dashboard.library.notes import PinnedNotes
 
 FIRST, SECOND = "0123abcd", "fedc9876"
 
@@ -51,7 +51,7 @@ def test_what_is_no_note_is_refused_and_changes_nothing(
     for name in ("../../up", "ABCDEF12", "", "0123abcd\n"):
         with pytest.raises(NotFound):
             notes.put("r", name, 5, "text")
-    monkeypatch.setattr("dashboard.library.notes.MAX_NOTES", 1)
+    monkeypatch.setattr("tracekit_dashboard.library.notes.MAX_NOTES", 1)
     notes.put("r", FIRST, 6, "changed")
     with pytest.raises(Conflict, match="at most 1 notes"):
         notes.put("r", SECOND, 5, "one too many")

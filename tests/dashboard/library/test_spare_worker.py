@@ -13,17 +13,17 @@ from typing import Any, cast
 import pytest
 from library_support import EXPORTS, ONE_READER, XML, is_alive, opened, ready, settled, upload, wait_for
 
-from dashboard.errors import NotFound
-from dashboard.jobs import process as process_module
-from dashboard.jobs import worker_process
-from dashboard.jobs.process import WorkerProcess
-from dashboard.jobs.spare_worker import SpareWorker
-from dashboard.jobs.worker_process import Channel
-from dashboard.jobs.workers import read
-from dashboard.jobs.workers.read import ReadingTask
-from dashboard.library.library import Library
-from dashboard.library.reading_results import VIEW
-from dashboard.library.variants import Variant
+from tracekit_dashboard.errors import NotFound
+from tracekit_dashboard.jobs import process as process_module
+from tracekit_dashboard.jobs import worker_process
+from tracekit_dashboard.jobs.process import WorkerProcess
+from tracekit_dashboard.jobs.spare_worker import SpareWorker
+from tracekit_dashboard.jobs.worker_process import Channel
+from tracekit_dashboard.jobs.workers import read
+from tracekit_dashboard.jobs.workers.read import ReadingTask
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.library.reading_results import VIEW
+from tracekit_dashboard.library.variants import Variant
 
 RUN = {"windows": "run"}
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from library_support import CONTENT, append, opened, received, send, tree
 
-from dashboard.errors import Conflict, NoSpace, OtherContent
-from dashboard.library import block_digest
-from dashboard.library.block_digest import BlockDigest
-from dashboard.library.library import Library
+from tracekit_dashboard.errors import Conflict, NoSpace, OtherContent
+from tracekit_dashboard.library import block_digest
+from tracekit_dashboard.library.block_digest import BlockDigest
+from tracekit_dashboard.library.library import Library
 
 OTHER = CONTENT[:300] + b"!" + CONTENT[301:]
 """A file of the same size."""
@@ -114,7 +114,7 @@ def test_a_slice_that_cannot_be_written_does_not_count(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("dashboard.library.slices.write_offset", fail)
+        patched.setattr("tracekit_dashboard.library.slices.write_offset", fail)
         with pytest.raises(NoSpace):
             put(library, upload, CONTENT, 700, 900)
     assert put(library, upload, CONTENT, 700, 1500) == 1500

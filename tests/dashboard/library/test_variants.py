@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from library_support import EXPORTS, FACTS, ONE_READER, SUMMARY, XML, opened, ready, settled, upload, wait_for
 
-from dashboard.errors import Conflict, NotFound, TooLarge
-from dashboard.jobs.download_formats import choose_format
-from dashboard.library.analyses import GivenFile
-from dashboard.library.library import Library
-from dashboard.library.run_inventory import INVENTORY, read_inventory
-from dashboard.library.variants import Variant
 from tracekit.errors import UsageError
+from tracekit_dashboard.errors import Conflict, NotFound, TooLarge
+from tracekit_dashboard.jobs.download_formats import choose_format
+from tracekit_dashboard.library.analyses import GivenFile
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.library.run_inventory import INVENTORY, read_inventory
+from tracekit_dashboard.library.variants import Variant
 
 RUN_2 = {"run": 2}
 CALLS = b"start_ns,end_ns,label\n1000,2000,first\n"
@@ -210,7 +210,7 @@ def disk_bytes(path: Path) -> int:
 def test_a_recording_takes_a_bounded_number_of_variants(
     library: Library, recording: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dashboard.library.analyses._MAX_VARIANTS", 2)
+    monkeypatch.setattr("tracekit_dashboard.library.analyses._MAX_VARIANTS", 2)
     requested(library, recording, {"run": 2})
     requested(library, recording, {"run": 3})
     with pytest.raises(UsageError, match="has 2 analyses already"):

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from dashboard.jobs import worker_process
-from dashboard.jobs.worker_process import Channel
+from tracekit_dashboard.jobs import worker_process
+from tracekit_dashboard.jobs.worker_process import Channel
 
 
 def test_the_stage_has_an_estimate_once_the_rate_is_known(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from library_support import BUNDLE, QUIET, opened, ready
 
-from dashboard.jobs.queue import JobStatus
-from dashboard.jobs.table_jobs import TableFailed, TablePlace
-from dashboard.library.library import Library
-from dashboard.tables.contents import build_contents_document, read_table
-from dashboard.tables.stored import open_table
 from tracekit.detect import open_source
 from tracekit.errors import InputError
+from tracekit_dashboard.jobs.queue import JobStatus
+from tracekit_dashboard.jobs.table_jobs import TableFailed, TablePlace
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.tables.contents import build_contents_document, read_table
+from tracekit_dashboard.tables.stored import open_table
 
 
 def kept(library: Library, recording_id: str, place: TablePlace, again: bool = False) -> Path:

@@ -15,23 +15,23 @@ import pandas as pd
 import pytest
 from table_support import rows_of, tables_of
 
-from dashboard.errors import NotFound, TooLarge
-from dashboard.tables.cache import TableCache
-from dashboard.tables.pages import (
+from tracekit.errors import UsageError
+from tracekit.model.columns import PROCESSES, THREADS
+from tracekit.model.tables import Column, StackTable, Table
+from tracekit_dashboard.errors import NotFound, TooLarge
+from tracekit_dashboard.tables.cache import TableCache
+from tracekit_dashboard.tables.pages import (
     build_row_document,
     build_table_document,
     iter_csv_pieces,
     list_page_cells,
     write_parquet,
 )
-from dashboard.tables.row_lanes import LaneChoice, build_lane_document, list_members
-from dashboard.tables.row_selection import RowQuery, find_matching
-from dashboard.tables.stored import StoredTable
-from dashboard.tables.storing import store_table
-from dashboard.tables.table_files import ABOUT
-from tracekit.errors import UsageError
-from tracekit.model.columns import PROCESSES, THREADS
-from tracekit.model.tables import Column, StackTable, Table
+from tracekit_dashboard.tables.row_lanes import LaneChoice, build_lane_document, list_members
+from tracekit_dashboard.tables.row_selection import RowQuery, find_matching
+from tracekit_dashboard.tables.stored import StoredTable
+from tracekit_dashboard.tables.storing import store_table
+from tracekit_dashboard.tables.table_files import ABOUT
 
 MS = 1_000_000
 ROOM = 1 << 30

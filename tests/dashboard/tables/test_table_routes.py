@@ -12,11 +12,11 @@ from fake_library import READY, FakeLibrary
 from flask import Flask
 from table_support import MS, rows_of, tables_of
 
-from dashboard import error_responses
-from dashboard.jobs.queue import JobStatus
-from dashboard.jobs.table_jobs import TableFailed, TablePlace
-from dashboard.routes import tables as table_routes
-from dashboard.tables.storing import store_table
+from tracekit_dashboard import error_responses
+from tracekit_dashboard.jobs.queue import JobStatus
+from tracekit_dashboard.jobs.table_jobs import TableFailed, TablePlace
+from tracekit_dashboard.routes import tables as table_routes
+from tracekit_dashboard.tables.storing import store_table
 
 API = f"/api/recordings/{READY}/tables"
 COLUMNS = {"start": "start-time", "duration": "duration", "name": "string"}

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./report_assets.mjs";
 
-const { adviceIn, commandOptions, shellWords } = await import("../../../dashboard/assets/recording/advice.js");
+const { adviceIn, commandOptions, shellWords } = await import("../../../dashboard/tracekit_dashboard/assets/recording/advice.js");
 
 test("words are separated as a shell does", () => {
   assert.deepEqual(shellWords(`tracekit analyze 'My App.trace' --process 'it'"'"'s'`), ["tracekit", "analyze", "My App.trace", "--process", "it's"]);

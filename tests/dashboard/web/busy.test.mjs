@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./report_assets.mjs";
 
-const { createPatientFetch } = await import("../../../dashboard/assets/shared/busy.js");
+const { createPatientFetch } = await import("../../../dashboard/tracekit_dashboard/assets/shared/busy.js");
 
 const busy = () => new Response(JSON.stringify({ error: "It is locked." }), { status: 503, headers: { "Retry-After": "2" } });
 

@@ -14,11 +14,11 @@ from fake_library import FakeLibrary
 from library_support import opened, settled
 from worker_support import TWO
 
-from dashboard.library.catalog import Recording
-from dashboard.library.library import Library
-from dashboard.pages import components
-from dashboard.pages import library as library_pages
-from dashboard.settings import ServerLimits, Settings
+from tracekit_dashboard.library.catalog import Recording
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.pages import components
+from tracekit_dashboard.pages import library as library_pages
+from tracekit_dashboard.settings import ServerLimits, Settings
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def client(tmp_path: Path) -> Callable[..., Any]:
     """Makes a client of an application; its ``library`` is the fake one."""
 
     def make(*recordings: Recording, **settings: Any) -> Any:
-        from dashboard.app import create_app
+        from tracekit_dashboard.app import create_app
 
         library = FakeLibrary(tmp_path, *recordings)
         app = create_app(Settings(tmp_path, port=8127, **settings), library)  # type: ignore[arg-type]

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./report_assets.mjs";
 
-const { columnRanges, spreadHeights } = await import("../../../dashboard/assets/recording/counter_chart.js");
+const { columnRanges, spreadHeights } = await import("../../../dashboard/tracekit_dashboard/assets/recording/counter_chart.js");
 
 test("a column has the smallest and the largest value of its calls; zero and nothing are gaps", () => {
   assert.deepEqual(columnRanges([5, null, 0, 7], 10), [[5, 5], null, null, [7, 7]]);

@@ -1,7 +1,7 @@
 // What browsers hand over when something is dropped or chosen.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chosenItems, droppedItems } from "../../../dashboard/assets/library/dropped.js";
+import { chosenItems, droppedItems } from "../../../dashboard/tracekit_dashboard/assets/library/dropped.js";
 
 const fileEntry = (name) => ({ isFile: true, name, file: (done) => done(new File(["x"], name)) });
 

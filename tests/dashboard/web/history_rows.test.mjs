@@ -3,8 +3,8 @@ import test from "node:test";
 
 import "./report_assets.mjs";
 
-const { bandText, historyQuoted, pointLines } = await import("../../../dashboard/assets/history/history_inspector.js");
-const { buildAt, buildScale, engineParts, markKind, marksOf, markText, pointsByBuild, systemUpdates } = await import("../../../dashboard/assets/history/history_rows.js");
+const { bandText, historyQuoted, pointLines } = await import("../../../dashboard/tracekit_dashboard/assets/history/history_inspector.js");
+const { buildAt, buildScale, engineParts, markKind, marksOf, markText, pointsByBuild, systemUpdates } = await import("../../../dashboard/tracekit_dashboard/assets/history/history_rows.js");
 
 const ROW = {
   p50: { build: [3, 5], ms: [10, 11], low: [9, null], high: [11, null], runs: [5, 1], system: ["A", "B"], level: [10, 10] },

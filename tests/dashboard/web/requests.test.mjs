@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fetchResult } from "../../../dashboard/assets/shared/requests.js";
+import { fetchResult } from "../../../dashboard/tracekit_dashboard/assets/shared/requests.js";
 
 const ask = (answer) => {
   globalThis.fetch = async () => answer;

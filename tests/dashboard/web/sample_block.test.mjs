@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./report_assets.mjs";
 
-const { createDownload } = await import("../../../dashboard/assets/recording/sample_block.js");
+const { createDownload } = await import("../../../dashboard/tracekit_dashboard/assets/recording/sample_block.js");
 
 /** A response whose body arrives in these texts; after them the connection is lost if `isLost`. */
 function answer(status, texts, { etag = '"a"', size = null, isLost = false } = {}) {

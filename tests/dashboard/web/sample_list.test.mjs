@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./report_assets.mjs";
 
-const { listSummary } = await import("../../../dashboard/assets/recording/sample_list.js");
+const { listSummary } = await import("../../../dashboard/tracekit_dashboard/assets/recording/sample_list.js");
 
 test("the text gives how many are listed only where some are left", () => {
   const counts = { selected: 277, total: 9_000 };

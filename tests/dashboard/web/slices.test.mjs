@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { createHash, webcrypto } from "node:crypto";
 import { test } from "node:test";
-import { BLOCK_BYTES, createDigests } from "../../../dashboard/assets/library/block_digest.js";
-import { describeItems, Refused, sendItems, sliceItems, uploadKey } from "../../../dashboard/assets/library/slices.js";
+import { BLOCK_BYTES, createDigests } from "../../../dashboard/tracekit_dashboard/assets/library/block_digest.js";
+import { describeItems, Refused, sendItems, sliceItems, uploadKey } from "../../../dashboard/tracekit_dashboard/assets/library/slices.js";
 
 
 function fileOf(text, name = "x.zip", lastModified = 1) {

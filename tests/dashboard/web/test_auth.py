@@ -10,10 +10,16 @@ import pytest
 from dashboard_support import page_callback
 from fake_library import READY
 
-from dashboard.auth import build_content_policy, check_names, is_loopback, list_allowed_hosts, make_body_check
-from dashboard.errors import CatalogLocked
-from dashboard.settings import Settings
 from tracekit.errors import UsageError
+from tracekit_dashboard.auth import (
+    build_content_policy,
+    check_names,
+    is_loopback,
+    list_allowed_hosts,
+    make_body_check,
+)
+from tracekit_dashboard.errors import CatalogLocked
+from tracekit_dashboard.settings import Settings
 
 pytestmark = pytest.mark.integration
 

@@ -14,13 +14,13 @@ from dash import dcc, html
 from dashboard_support import page_callback
 from fake_library import BUSY, FAILED, READY, recording
 
-from dashboard.callbacks import compare as callbacks
-from dashboard.callbacks.library import find_ready_recordings
-from dashboard.errors import Conflict, NotFound
-from dashboard.jobs.queue import JobStatus
-from dashboard.pages import compare
-from dashboard.pages.library_row import build_row
-from dashboard.pages.tray import build_tray
+from tracekit_dashboard.callbacks import compare as callbacks
+from tracekit_dashboard.callbacks.library import find_ready_recordings
+from tracekit_dashboard.errors import Conflict, NotFound
+from tracekit_dashboard.jobs.queue import JobStatus
+from tracekit_dashboard.pages import compare
+from tracekit_dashboard.pages.library_row import build_row
+from tracekit_dashboard.pages.tray import build_tray
 
 Client = Callable[..., Any]
 HOST = {"Host": "127.0.0.1:8127"}

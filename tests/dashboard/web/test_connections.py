@@ -16,8 +16,8 @@ import pytest
 from waitress.adjustments import Adjustments
 from waitress.task import ThreadedTaskDispatcher
 
-from dashboard import connections
-from dashboard.connections import Checks, Server, sort_by_entitlement
+from tracekit_dashboard import connections
+from tracekit_dashboard.connections import Checks, Server, sort_by_entitlement
 
 pytestmark = pytest.mark.integration  # each test has a server
 

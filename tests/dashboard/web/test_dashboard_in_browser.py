@@ -23,7 +23,7 @@ from dashboard_support import (
 )
 from library_support import removed
 
-from dashboard.library.library import Library
+from tracekit_dashboard.library.library import Library
 
 # A recording ----------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from browser_support import missing
 from dashboard_support import ROOT
 
 HERE = Path(__file__).resolve().parent
-MODULES = sorted((ROOT / "dashboard" / "assets").rglob("*.js"))
+MODULES = sorted((ROOT / "dashboard" / "tracekit_dashboard" / "assets").rglob("*.js"))
 
 
 @pytest.mark.integration

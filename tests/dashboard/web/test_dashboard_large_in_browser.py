@@ -13,7 +13,7 @@ from dashboard_support import FALLBACK, Serve, Served, drawn, opened, until
 from large_recording import Sample, write_export
 from library_support import settled
 
-from dashboard.library.library import Library
+from tracekit_dashboard.library.library import Library
 
 PATIENCE_MS = 60_000
 MIDDLE = "#s=30000000000-30100000000"

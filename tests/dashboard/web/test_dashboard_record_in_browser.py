@@ -17,7 +17,7 @@ from dashboard_support import PATIENCE_MS, READY, Running, Serve, opened, pictur
 from library_support import wait_for
 from xctrace_support import FakeXctrace, install
 
-from dashboard.library.library import Library
+from tracekit_dashboard.library.library import Library
 
 PHONE = {"name": "My Phone", "os": "26.2", "udid": "00008101-000D482C1E78001E"}
 MAC = {"name": "Test Mac", "udid": "D283C622-DE11-5668-8E1F-E6234E85E6C8"}

@@ -7,7 +7,7 @@ from typing import Any
 
 from dashboard_support import FALLBACK, PATIENCE_MS, VERDICT, Serve, Served, eventually, opened, pictures
 
-from dashboard.library.library import Library
+from tracekit_dashboard.library.library import Library
 
 
 def test_every_page_has_a_title_and_its_link_is_marked(idle: tuple[str, Library], tab: Any) -> None:

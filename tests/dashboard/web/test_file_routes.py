@@ -12,12 +12,12 @@ from dash import html
 from dashboard_support import SAMPLES
 from fake_library import BUSY, READY, recording
 
-from dashboard.errors import Busy, Conflict
-from dashboard.jobs.download_jobs import DownloadFailed, Downloads
-from dashboard.library.library import Library
-from dashboard.pages.downloads import build_menu
-from dashboard.routes.downloads import make_file_stem
-from dashboard.settings import ServerLimits, Settings
+from tracekit_dashboard.errors import Busy, Conflict
+from tracekit_dashboard.jobs.download_jobs import DownloadFailed, Downloads
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.pages.downloads import build_menu
+from tracekit_dashboard.routes.downloads import make_file_stem
+from tracekit_dashboard.settings import ServerLimits, Settings
 
 pytestmark = pytest.mark.integration
 
@@ -167,7 +167,7 @@ def test_missing_inputs_are_reported(what: str, recording_id: str, client: Clien
 @pytest.fixture
 def real(tmp_path: Path) -> Iterator[tuple[Any, str]]:
     """A client of a real library, and a sample in it as if it had been read."""
-    from dashboard.app import create_app
+    from tracekit_dashboard.app import create_app
 
     library = Library(tmp_path / "library", ServerLimits(workers=0, free_disk_bytes=0))
     added = library.add_file(SAMPLES / "gpu-mpsgraph-macos15-bundle" / "recording.trace")

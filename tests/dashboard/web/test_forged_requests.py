@@ -12,8 +12,8 @@ import pytest
 from dashboard_support import page_callback
 from fake_library import READY
 
-from dashboard.callbacks.values import has_type
-from dashboard.error_responses import MALFORMED
+from tracekit_dashboard.callbacks.values import has_type
+from tracekit_dashboard.error_responses import MALFORMED
 
 pytestmark = pytest.mark.integration
 

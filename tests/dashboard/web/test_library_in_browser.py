@@ -7,8 +7,8 @@ from typing import Any
 from dashboard_support import FALLBACK, SAMPLES, Serve, act, eventually, free_port, opened, pictures, until
 from library_support import removed
 
-from dashboard.library.catalog import make_recording
-from dashboard.library.library import Library
+from tracekit_dashboard.library.catalog import make_recording
+from tracekit_dashboard.library.library import Library
 
 COUNTERS = SAMPLES / "counters-bnns-macos15"
 Idle = tuple[str, Library]

@@ -14,10 +14,10 @@ from dash import html
 from fake_library import recording as literal
 from library_support import add_many, opened
 
-from dashboard.callbacks.library_list import ListRequest, find_changes
-from dashboard.library.catalog import Recording
-from dashboard.library.library import Library
-from dashboard.pages.library import PAGE_ROWS, choose_shown_tags
+from tracekit_dashboard.callbacks.library_list import ListRequest, find_changes
+from tracekit_dashboard.library.catalog import Recording
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.pages.library import PAGE_ROWS, choose_shown_tags
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 FIRST_PAGE = ListRequest("", "", False, 1)

@@ -18,14 +18,14 @@ from library_support import opened as opened_library
 from worker_support import TWO
 
 import tracekit
-from dashboard.callbacks.library import SAMPLE
-from dashboard.callbacks.library_list import ListRequest, find_changes
-from dashboard.library.catalog import Recording
-from dashboard.library.library import Library
-from dashboard.pages import library as pages
-from dashboard.pages.engine_bar import count_calls_by_verdict
-from dashboard.pages.library_row import build_row
 from tracekit.report.analysis.json import to_json
+from tracekit_dashboard.callbacks.library import SAMPLE
+from tracekit_dashboard.callbacks.library_list import ListRequest, find_changes
+from tracekit_dashboard.library.catalog import Recording
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.pages import library as pages
+from tracekit_dashboard.pages.engine_bar import count_calls_by_verdict
+from tracekit_dashboard.pages.library_row import build_row
 
 pytestmark = pytest.mark.integration
 

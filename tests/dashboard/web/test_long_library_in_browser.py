@@ -12,8 +12,8 @@ from dashboard_support import eventually, opened, pictures, until
 from fake_library import recording as literal
 from library_support import add_many
 
-from dashboard.library.library import Library
-from dashboard.pages.library import PAGE_ROWS
+from tracekit_dashboard.library.library import Library
+from tracekit_dashboard.pages.library import PAGE_ROWS
 
 COUNT = 3_000
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -11,10 +11,10 @@ from dashboard_support import SAMPLES, Served, drawn, opened
 from large_recording import write_export
 
 import tracekit
-from dashboard.library.reading_results import write_results
-from dashboard.settings import ServerLimits
 from tracekit.analysis.result import Analysis
 from tracekit.report.html import page
+from tracekit_dashboard.library.reading_results import write_results
+from tracekit_dashboard.settings import ServerLimits
 
 RECORDINGS = sorted(path.parent.name for path in SAMPLES.glob("*/truth.json"))
 _FIGURES = """() => {

@@ -13,10 +13,10 @@ from dash import html
 from dashboard_support import SAMPLES
 from fake_library import READY, recording
 
-from dashboard.library import reading_results
-from dashboard.pages import editor, library, trace
-from dashboard.pages.library_row import build_row
 from tracekit import analyze, open_trace
+from tracekit_dashboard.library import reading_results
+from tracekit_dashboard.pages import editor, library, trace
+from tracekit_dashboard.pages.library_row import build_row
 
 
 def plain(layout: Any) -> Any:

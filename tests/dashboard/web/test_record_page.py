@@ -11,18 +11,18 @@ import pytest
 from dash import html
 from test_pages import text_of
 
-from dashboard.callbacks.record import build_request, may_record
-from dashboard.pages import record, record_form
-from dashboard.pages.frame import build_frame
-from dashboard.recording.attempts import Attempt
-from dashboard.recording.inventory import HostInventory
-from dashboard.recording.request import RecordingRequest
-from dashboard.recording.state import AttemptState
-from dashboard.settings import Settings
 from tracekit.errors import UsageError
 from tracekit.record.doctor import Check
 from tracekit.xctrace.mac_host import App, Process
 from tracekit.xctrace.xctrace_list import Device
+from tracekit_dashboard.callbacks.record import build_request, may_record
+from tracekit_dashboard.pages import record, record_form
+from tracekit_dashboard.pages.frame import build_frame
+from tracekit_dashboard.recording.attempts import Attempt
+from tracekit_dashboard.recording.inventory import HostInventory
+from tracekit_dashboard.recording.request import RecordingRequest
+from tracekit_dashboard.recording.state import AttemptState
+from tracekit_dashboard.settings import Settings
 
 SIMULATOR = "0F4D5D74-A4FE-4261-9596-8073565E7927"
 PHONE = "00008101-000D482C1E78001E"

@@ -17,12 +17,18 @@ import pytest
 from click.testing import CliRunner
 from dashboard_support import ROOT, Running, free_port
 
-from dashboard import server
-from dashboard.command import dashboard_command
-from dashboard.server import FIRST_PORT, build_address, list_ip_addresses, list_other_addresses, open_listener
-from dashboard.settings import Settings, find_default_folder
 from tracekit.cli import main
 from tracekit.errors import UsageError
+from tracekit_dashboard import server
+from tracekit_dashboard.command import dashboard_command
+from tracekit_dashboard.server import (
+    FIRST_PORT,
+    build_address,
+    list_ip_addresses,
+    list_other_addresses,
+    open_listener,
+)
+from tracekit_dashboard.settings import Settings, find_default_folder
 
 
 def test_a_port_of_its_own_that_others_cannot_reach(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from fake_library import recording
 
 import tracekit
-from dashboard.library.page_measures import MEASURES, build_measures_document, read_measures
-from dashboard.pages import trend
+from tracekit_dashboard.library.page_measures import MEASURES, build_measures_document, read_measures
+from tracekit_dashboard.pages import trend
 
 pytestmark = pytest.mark.integration
 

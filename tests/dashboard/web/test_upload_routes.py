@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fake_library import READY
 
-from dashboard.library.uploads import UnfinishedUpload
+from tracekit_dashboard.library.uploads import UnfinishedUpload
 
 pytestmark = pytest.mark.integration
 

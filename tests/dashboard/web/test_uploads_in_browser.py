@@ -29,9 +29,9 @@ from dashboard_support import (
 from library_support import received, wait_for
 from worker_support import Workers
 
-from dashboard.library.library import Library
 from tracekit.cli import main
 from tracekit.parsers.input_kinds import RECORDINGS, TEXTS
+from tracekit_dashboard.library.library import Library
 
 FILE = "#upload input:not([webkitdirectory])"
 Idle = tuple[str, Library]

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const { createVersionedFetch } = await import("../../../dashboard/assets/shared/update.js");
+const { createVersionedFetch } = await import("../../../dashboard/tracekit_dashboard/assets/shared/update.js");
 
 async function reloads(version) {
   const versions = [];

@@ -1,1 +1,0 @@
-"""Modules that run as processes: ``python -m dashboard.jobs.workers.<name>``."""

@@ -1,0 +1,1 @@
+"""Modules that run as processes: ``python -m tracekit_dashboard.jobs.workers.<name>``."""
