@@ -13,7 +13,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 OUT ?= demo-output
 SAMPLES := $(sort $(patsubst %/truth.json,%,$(wildcard sample_traces/*/truth.json)))
 
-.PHONY: help setup demo quick affected test extras coverage lint types format check samples bench calibrate columns oracle attack stories clean
+.PHONY: help setup demo quick affected test extras coverage lint types format check samples bench calibrate columns oracle attack stories docs clean
 
 help: ## list these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -133,10 +133,12 @@ calibrate: $(READY) ## the error rates of comparisons, first sentences, findings
 	$(BIN)/python benchmarks/change_rates.py --out bench-change-rates.json
 	$(BIN)/python benchmarks/change_rates.py --docs bench-change-rates.json
 
-columns: $(READY) ## the tables of columns and the rules in docs/, and the JSON schema, from their declarations
-	$(BIN)/python docs/write_columns.py
-	$(BIN)/python docs/write_rules.py
-	$(BIN)/python docs/write_recipes.py
+columns: $(READY) ## the JSON schema's columns of a call, and the skill for assistants, from their declarations
+	$(BIN)/python -m docs.generators.write_files
+
+docs: $(READY) ## the documentation as a site in build/docs: checked for spelling, warnings are errors, nothing is fetched
+	$(BIN)/codespell --toml pyproject.toml README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs tracekit dashboard
+	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs build/docs
 
 # Apple's packages in an environment of their own: coreai-core needs a newer numpy than tracekit asks for.
 ORACLE := .venv-coreai/.ready

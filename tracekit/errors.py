@@ -2,7 +2,61 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import ClassVar, NamedTuple
+
+
+class ExitCode(NamedTuple):
+    """An exit code of the command line: in a few words, and what it means for each command."""
+
+    summary: str
+    meaning: str
+
+
+EXIT_CODES: Mapping[int, ExitCode] = MappingProxyType(
+    {
+        0: ExitCode("done", "The command did what it was asked to do."),
+        1: ExitCode(
+            "a comparison or requirement failed",
+            "`check`, `fleet check`: a requirement is shown to be broken. `compare --fail-on`: a "
+            "difference is shown to be too large. `lint --fail-on`: a rule of the effect matches. "
+            "`verify-native`: the two readings differ.",
+        ),
+        2: ExitCode(
+            "wrong usage",
+            "An option, a run, a table or a column does not exist, or an output exists, cannot be "
+            "written or is an input.",
+        ),
+        3: ExitCode(
+            "unreadable or damaged input",
+            "The input cannot be read, is damaged, or is no recording, model or plan. Nothing was written.",
+        ),
+        4: ExitCode(
+            "xctrace failed or is not installed",
+            "xctrace was needed, and failed or is not there. `doctor`: this machine cannot record.",
+        ),
+        5: ExitCode(
+            "a requirement cannot be measured in this recording",
+            "Nothing failed, but the recordings leave a requirement, a difference or a question open,"
+            " or cannot measure it. It is no pass: the message has the reason and the step that would"
+            " answer.",
+        ),
+        70: ExitCode(
+            "a defect of tracekit",
+            "A traceback is on standard error: neither a result nor wrong usage. Please report it.",
+        ),
+        129: ExitCode("ended", "The terminal was closed."),
+        130: ExitCode(
+            "interrupted",
+            "Ctrl-C. A single recording that is stopped in this way is saved and analyzed, and its "
+            "code is 0; a series of recordings ends with 130.",
+        ),
+        141: ExitCode("ended", "The program that read the output closed its pipe."),
+        143: ExitCode("ended", "Another program asked tracekit to end."),
+    }
+)
+"""Every code that tracekit ends with."""
 
 
 class TracekitError(Exception):

@@ -77,7 +77,7 @@ def test_options_in_the_docs_exist() -> None:
     elsewhere |= {"--archive", "--style", "--info", "--debug"}  # of log show
     elsewhere |= {"--ops", "--json", "--detailed"}  # of coreml-cli
     elsewhere |= {"--nworkers", "--nthreads", "--memory-limit"}  # of dask worker
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         mentioned = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", path.read_text()))
         assert mentioned <= options | elsewhere, path.name
 
@@ -107,7 +107,7 @@ def test_every_make_target_is_documented() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         for target in re.findall(r"\]\(([^)#]+)", path.read_text()):
             if not target.startswith("http"):
                 assert (path.parent / target).exists(), f"{path.name}: {target}"

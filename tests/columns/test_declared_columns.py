@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-import runpy
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from export_support import two_windows, written
 
+from docs.generators.columns import ANALYSIS_FIELDS, TRACE_FRAMES, add_columns, format_frame
+from docs.generators.write_files import render_files
 from tracekit.columns.call_rows import CallRows
 from tracekit.columns.calls import CALL_COLUMNS
 from tracekit.columns.frame import Display, FrameColumn
@@ -24,23 +24,20 @@ from tracekit.report.analysis.json import to_dict
 from tracekit.report.viewmodel.call_table import build_page_columns
 from tracekit.report.viewmodel.limits import Footnotes
 
-ROOT = Path(__file__).resolve().parents[2]
-DOCS = runpy.run_path(str(ROOT / "docs" / "write_columns.py"))
-
 
 def csv_rows(table: str) -> list[dict[str, str]]:
     text = written(write_csv, two_windows(), table=table).decode()
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-def test_docs_and_schema_have_the_declared_columns() -> None:
-    for path, text in DOCS["render_files"]().items():
+def test_schema_and_skill_are_made_from_the_declarations() -> None:
+    for path, text in render_files().items():
         assert path.read_text("utf-8") == text, f"{path.name} differs from the declarations: run make columns"
 
 
 def test_docs_have_every_frame_of_the_model() -> None:
     declared = {name: value for name, value in vars(columns).items() if isinstance(value, columns.Columns)}
-    documented = [*DOCS["TRACE_FRAMES"].values(), *DOCS["ANALYSIS_FIELDS"].values()]
+    documented = [*TRACE_FRAMES.values(), *ANALYSIS_FIELDS.values()]
     assert [name for name, value in declared.items() if value not in documented] == ["PROCESSES"]
 
 
@@ -64,9 +61,9 @@ def test_a_new_column_of_a_call_is_one_entry(monkeypatch: pytest.MonkeyPatch) ->
     assert values["twice_ns"].tolist() == expected
     assert "twice_ns" in dict(CALL_COLUMNS.select("verbose"))
     line = "| `twice_ns` | int64 | ns | measured | twice the length | JSON `times.twice_ns`, `-v`, page |"
-    assert DOCS["format_frame"](CALL_COLUMNS).splitlines()[-1] == line
+    assert format_frame(CALL_COLUMNS).splitlines()[-1] == line
     item: dict[str, Any] = {"properties": {}, "required": []}
-    DOCS["add_columns"](item)
+    add_columns(item)
     times = item["properties"]["times"]
     assert times["properties"]["twice_ns"] == {"type": "integer", "description": "measured: twice the length"}
     assert "twice_ns" in times["required"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 import shlex
 from dataclasses import replace
 from functools import cache
@@ -15,6 +14,7 @@ from trace_support import CALL, trace_of
 from view_support import ROOT
 
 import tracekit
+from docs.generators.recipes import write_command
 from tracekit import Analysis, analyze
 from tracekit.cli import main
 from tracekit.errors import NotMeasurableError, UsageError
@@ -339,18 +339,9 @@ def test_an_unknown_recipe_is_answered_with_its_neighbours() -> None:
         find_recipe("slow-cal")
 
 
-def test_the_documentation_is_made_from_the_registry() -> None:
-    docs = runpy.run_path(str(ROOT / "docs" / "write_recipes.py"))
-    page = (ROOT / "docs" / "recipes.md").read_text("utf-8")
-    assert docs["write_page"](page) == page
-    assert all(f"| `{recipe.name}` | {recipe.question} |" in page for recipe in RECIPES)
-    assert docs["write_skill"]() == (ROOT / "docs" / "SKILL.md").read_text("utf-8")
-
-
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
 def test_each_command_of_the_skill_exists(recipe: Recipe) -> None:
-    docs = runpy.run_path(str(ROOT / "docs" / "write_recipes.py"))
-    _, name, *words = shlex.split(docs["write_command"](recipe))
+    _, name, *words = shlex.split(write_command(recipe))
     command = main.get_command(click.Context(main), name)
     assert command is not None
     options = [word for word in words if word.startswith("--")]

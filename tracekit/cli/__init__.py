@@ -17,7 +17,7 @@ import click
 import tracekit
 from tracekit.cli.output import HELP
 from tracekit.cli.standard_error import escape_usage_errors, write_message, write_traceback
-from tracekit.errors import InputError, TracekitError, UsageError
+from tracekit.errors import EXIT_CODES, InputError, TracekitError, UsageError
 from tracekit.text import format_shell_command
 
 if TYPE_CHECKING:
@@ -197,7 +197,14 @@ def _explain_file_problem(error: OSError) -> tuple[str, int]:
     return f"{name}{error.strerror or error}.", InputError.exit_code
 
 
-@click.group(cls=_Commands, context_settings={**HELP, "max_content_width": 100})
+_EXIT_CODES = (
+    "Exit codes: "
+    + ", ".join(f"{code} {EXIT_CODES[code].summary}" for code in range(6))
+    + (f", {_DEFECT} {EXIT_CODES[_DEFECT].summary}. tracekit explain CODE has the details.")
+)
+
+
+@click.group(cls=_Commands, context_settings={**HELP, "max_content_width": 100}, epilog=_EXIT_CODES)
 @click.version_option(tracekit.__version__, "-V", "--version", message="tracekit %(version)s")
 def main() -> None:
     """Show the engine that each Core ML inference ran on: Neural Engine, GPU or CPU, with the evidence.
@@ -208,8 +215,4 @@ def main() -> None:
     Start with:
       tracekit analyze MyApp.trace     the engine of each inference, as text
       tracekit tables MyApp.trace      the tables of a recording
-
-    Exit codes: 0 done, 1 a comparison or requirement failed, 2 wrong usage, 3 unreadable or damaged input,
-    4 xctrace failed or is not installed, 5 a requirement cannot be measured in this recording, 70 a defect
-    of tracekit.
     """

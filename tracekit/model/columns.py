@@ -2,7 +2,7 @@
 
 Times are int64 nanoseconds since the start of the run. Intervals are half-open, ``[start_ns, end_ns)``.
 Of ids and of numbers in ``NULLABLE``, -1 is missing. ``Columns.check`` compares a frame with its declaration
-where data enters. docs/columns.md is written from the declarations: ``make columns``.
+where data enters. docs/columns.md is made from the declarations.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
-"""The rules about models in docs/rules.md, from the files of rules.
-
-python docs/write_rules.py     writes them (make columns)
-"""
+"""The rules about models and about stacks, from the files of rules."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
 
+from tracekit.analysis.classification.rule_set import load_rules as load_rule_set
 from tracekit.mlmodels.rules import ModelRule, load_rules
 from tracekit.mlmodels.rules.predicates import PREDICATES
 from tracekit.mlmodels.rules.rule_target import CHIPS
@@ -17,18 +14,6 @@ from tracekit.report.models.rule_words import (
     describe_match,
     describe_sources,
 )
-
-PAGE = Path(__file__).with_name("rules.md")
-
-
-def render_page() -> str:
-    """Return the page with its lists written again; what stands around them stays."""
-    text = PAGE.read_text("utf-8")
-    for name, lines in (("chips", list_chips()), ("tests", list_tests()), ("rules", list_rules())):
-        begin, end = f"<!-- {name}: make columns -->", f"<!-- end of {name} -->"
-        head, tail = text.partition(begin)[0], text.partition(end)[2]
-        text = "\n".join([head + begin, *lines, end + tail])
-    return text
 
 
 def list_chips() -> Iterator[str]:
@@ -84,5 +69,23 @@ def escape(text: str) -> str:
     return text.replace("_", "\\_").replace("*", "\\*").replace("|", "\\|")
 
 
-if __name__ == "__main__":
-    PAGE.write_text(render_page(), "utf-8")
+def list_stack_rules() -> Iterator[str]:
+    """Yield the table of the rules about stacks, in their order of precedence."""
+    yield "| rule | engine | phase | strength | meaning | confidence | source |"
+    yield "|---|---|---|---|---|---|---|"
+    for rule in load_rule_set().rules:
+        engine = "" if rule.strength == "plumbing" else rule.engine
+        cells = (engine, rule.phase or "", rule.strength, rule.means, rule.confidence, rule.source)
+        yield f"| `{rule.id}` | {' | '.join(map(escape, cells))} |"
+
+
+def _join(build: Callable[[], Iterator[str]]) -> Callable[[], str]:
+    return lambda: "\n".join(build())
+
+
+PARTS: Mapping[str, Callable[[], str]] = {
+    "chips": _join(list_chips),
+    "conditions-of-rules": _join(list_tests),
+    "rules-about-models": _join(list_rules),
+    "rules-about-stacks": _join(list_stack_rules),
+}

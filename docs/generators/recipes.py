@@ -1,16 +1,12 @@
-"""The table of recipes in docs/recipes.md and the skill for assistants in docs/SKILL.md, from the registry.
-
-python docs/write_recipes.py     writes them (make columns)
-"""
+"""The table of recipes, and the skill for assistants in docs/SKILL.md, from the registry."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable, Mapping
 
 from tracekit.report.recipes.recipe import Recipe
 from tracekit.report.recipes.registry import RECIPES
 
-DOCS = Path(__file__).resolve().parent
 _BEGIN = "| recipe | question | in Python | read on |\n|---|---|---|---|\n"
 _OPTIONS = {"call": " --call MODEL/NUMBER", "base": " --base EARLIER.trace", None: ""}
 _SKILL = """---
@@ -37,18 +33,11 @@ unknown, not zero.
 
 
 def list_recipes() -> str:
-    """Return the rows of the table of recipes."""
-    return "".join(
+    """Return the table of recipes."""
+    return _BEGIN + "".join(
         f"| `{recipe.name}` | {recipe.question} | `{recipe.api}` | [{recipe.chapter}]({recipe.chapter}) |\n"
         for recipe in RECIPES
     )
-
-
-def write_page(text: str) -> str:
-    """Return docs/recipes.md with its table of recipes."""
-    before, _, after = text.partition(_BEGIN)
-    _, _, end = after.partition("\n\n")
-    return f"{before}{_BEGIN}{list_recipes()}\n{end}"
 
 
 def write_command(recipe: Recipe) -> str:
@@ -61,7 +50,4 @@ def write_skill() -> str:
     return _SKILL + "".join(f"| {recipe.question} | `{write_command(recipe)}` |\n" for recipe in RECIPES)
 
 
-if __name__ == "__main__":
-    page = DOCS / "recipes.md"
-    page.write_text(write_page(page.read_text("utf-8")), "utf-8")
-    (DOCS / "SKILL.md").write_text(write_skill(), "utf-8")
+PARTS: Mapping[str, Callable[[], str]] = {"recipes": list_recipes}

@@ -1,12 +1,10 @@
-"""The tables of columns in docs/ and the columns of a call in the JSON schema, from their declarations.
-
-python docs/write_columns.py     writes them (make columns)
-"""
+"""The tables of columns and of a budget's parts, and the JSON schema of a call, from their declarations."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,7 @@ from tracekit.model.columns import get_unit
 from tracekit.model.vocabulary import Basis
 from tracekit.report.wording.budget import PART_WORDS
 
-DOCS = Path(__file__).resolve().parent
+SCHEMA = Path(__file__).resolve().parents[1] / "tracekit-analysis-1.schema.json"
 TRACE_FRAMES = {
     "`samples`": columns.SAMPLES,
     "`threads`": columns.THREADS,
@@ -77,26 +75,11 @@ _TYPES = {"int64": "integer", "Int64": "integer", "bool": "boolean"}
 """Of JSON; a column of another dtype is a string."""
 
 
-def render_files() -> dict[Path, str]:
-    """Return the files that have declared columns, with the text that they must have."""
-    page, schema = DOCS / "python.md", DOCS / "tracekit-analysis-1.schema.json"
-    text = page.read_text("utf-8")
-    for name, frame in FRAMES.items():
-        text = _replace_part(text, name, format_frame(frame))
-    document = json.loads(schema.read_text("utf-8"))
+def render_schema() -> str:
+    """Return the JSON schema of an analysis with the declared columns of a call."""
+    document = json.loads(SCHEMA.read_text("utf-8"))
     add_columns(document["properties"]["windows"]["items"])
-    rows = DOCS / "columns.md"
-    listed = rows.read_text("utf-8")
-    for name, frames in (("frames of a trace", TRACE_FRAMES), ("fields of an analysis", ANALYSIS_FIELDS)):
-        listed = _replace_part(listed, name, format_frames(frames))
-    evidence = DOCS / "evidence.md"
-    parts = _replace_part(evidence.read_text("utf-8"), "parts of a budget", format_parts())
-    return {
-        page: text,
-        rows: listed,
-        evidence: parts,
-        schema: json.dumps(document, ensure_ascii=False, indent=2) + "\n",
-    }
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
 def format_frames(frames: Mapping[str, columns.Columns]) -> str:
@@ -164,12 +147,9 @@ def describe_values(column: FrameColumn[Any]) -> dict[str, Any]:
     return {**typed, **column.schema, "description": basis + meaning}
 
 
-def _replace_part(text: str, name: str, table: str) -> str:
-    begin, end = f"<!-- {name}: make columns -->", f"<!-- end of {name} -->"
-    head, tail = text.partition(begin)[0], text.partition(end)[2]
-    return f"{head}{begin}\n{table}\n{end}{tail}"
-
-
-if __name__ == "__main__":
-    for path, text in render_files().items():
-        path.write_text(text, "utf-8")
+PARTS: Mapping[str, Callable[[], str]] = {
+    **{f"frame-{name}": partial(format_frame, frame) for name, frame in FRAMES.items()},
+    "frames-of-a-trace": partial(format_frames, TRACE_FRAMES),
+    "fields-of-an-analysis": partial(format_frames, ANALYSIS_FIELDS),
+    "parts-of-a-budget": format_parts,
+}

@@ -1,0 +1,56 @@
+"""The documentation site: Markdown pages with parts made from tracekit's registries (``make docs``)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pygments.lexers.special import TextLexer
+from sphinx.application import Sphinx
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import tracekit  # noqa: E402 - of this checkout
+from docs.generators import fill_parts  # noqa: E402
+from docs.generators.live_report import write_reports  # noqa: E402
+
+project = "tracekit"
+copyright = "MIT licence"  # noqa: A001 - Sphinx's name of the line at the foot of each page
+version = release = tracekit.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+exclude_patterns = ["generators", "site"]
+nitpicky = False
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 4
+myst_links_external_new_tab = False
+
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+add_module_names = False
+suppress_warnings = ["myst.header"]  # a part that is made begins at the level that it has in its page
+
+html_theme = "furo"
+html_title = f"tracekit {release}"
+html_static_path = ["site"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+templates_path: list[str] = []
+
+
+def setup(app: Sphinx) -> None:
+    """Fill the pages while they are read, and write the reports that they link to."""
+    app.add_lexer("mermaid", TextLexer)
+    app.connect("source-read", _fill_page)
+    app.connect("build-finished", _add_reports)
+
+
+def _fill_page(_app: Sphinx, _name: str, source: list[str]) -> None:
+    source[0] = fill_parts(source[0])
+
+
+def _add_reports(app: Sphinx, error: Exception | None) -> None:
+    if error is None and app.builder.format == "html":
+        write_reports(Path(app.outdir) / "examples")

@@ -1,0 +1,27 @@
+"""The parts of the documentation that are made from tracekit's own registries, by name.
+
+A page holds a part as an empty block: three backticks, ``{generated} NAME``, three backticks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from docs.generators import columns, commands, exit_codes, fleet, recipes, rules, schemas
+
+PARTS: Mapping[str, Callable[[], str]] = {
+    **columns.PARTS,
+    **commands.PARTS,
+    **exit_codes.PARTS,
+    **fleet.PARTS,
+    **recipes.PARTS,
+    **rules.PARTS,
+    **schemas.PARTS,
+}
+_PART = re.compile(r"^```\{generated\} (\S+)\n```$", re.MULTILINE)
+
+
+def fill_parts(text: str) -> str:
+    """Return a page with its parts written out."""
+    return _PART.sub(lambda part: PARTS[part[1]](), text)
