@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from tracekit.cli import main
 from tracekit.cli.export import export_command
 from tracekit.export.export_view import ROOTS
+from tracekit.installation import format_install_command
 
 pytestmark = pytest.mark.integration
 
@@ -149,7 +150,7 @@ def test_a_library_that_is_missing_is_named_with_what_to_do(to: str, monkeypatch
     result = run("/nowhere/at/all.trace", "--to", to)
     assert result.exit_code == 2
     assert f"--to {to} needs the package" in result.stderr
-    assert f"pip install 'tracekit[{to}]'" in result.stderr
+    assert format_install_command(to) in result.stderr
 
 
 def test_nothing_is_left_of_an_export_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from documents_support import TIME_PROFILE, document, node, schema, write
 
 import tracekit.cli.report as module
 from tracekit.cli import main
+from tracekit.installation import format_install_command
 
 pytestmark = pytest.mark.integration
 
@@ -196,7 +197,7 @@ def test_without_pillow_one_sentence_and_no_file(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(builtins, "__import__", refuse)
     result = run(FALLBACK, "-o", tmp_path / "x.png")
     assert (result.exit_code, list(tmp_path.iterdir())) == (2, [])
-    assert "pip install 'tracekit[png]'" in result.stderr
+    assert format_install_command("png") in result.stderr
     assert "Traceback" not in result.stderr
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tracekit.cli import main
 from tracekit.errors import TracekitError, UsageError
 from tracekit.fleet.dataset import Dataset, open_dataset
 from tracekit.fleet.dataset_query import QueryLimits, run_query
+from tracekit.installation import format_install_command
 
 pytestmark = pytest.mark.integration
 
@@ -137,7 +139,7 @@ def test_without_duckdb_the_message_has_the_command(
     dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(TracekitError, match=r"pip install 'tracekit\[fleet\]'"):
+    with pytest.raises(TracekitError, match=re.escape(format_install_command("fleet"))):
         run_query(dataset, "SELECT 1")
 
 

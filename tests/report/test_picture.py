@@ -31,6 +31,7 @@ from view_support import (
 
 from tracekit import Analysis
 from tracekit.errors import UsageError
+from tracekit.installation import format_install_command
 from tracekit.model.vocabulary import ENGINES
 from tracekit.report.pictures.png import to_png
 from tracekit.report.pictures.shapes import COLOURS, Line, Picture, Rect, Words
@@ -361,7 +362,7 @@ def test_without_pillow_the_message_names_the_way_to_it(monkeypatch: pytest.Monk
         return real(name, *args, **options)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(UsageError, match=r"PNG needs Pillow.*pip install 'tracekit\[png\]'"):
+    with pytest.raises(UsageError, match=r"PNG needs Pillow.*" + re.escape(format_install_command("png"))):
         to_png(Picture(10, 10))
 
 

@@ -17,6 +17,7 @@ from tracekit.cli.output import HELP, add_output_options, add_raw_option, check_
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
 from tracekit.frozen import frozen
+from tracekit.installation import format_install_command
 
 
 @frozen
@@ -159,7 +160,7 @@ def _import_writer(name: str) -> Callable[..., None]:
         missing = str(error.name).split(".", maxsplit=1)[0].replace("google", "protobuf")
         raise UsageError(
             f"--to {name} needs the package {missing}, which is not installed."
-            f" Install it with: pip install 'tracekit[{name}]'."
+            f" Install it with: {format_install_command(name)}"
         ) from error
     return writer
 

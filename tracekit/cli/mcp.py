@@ -10,8 +10,7 @@ import click
 from tracekit.cli.output import HELP
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
-
-_MISSING = "The server needs the official SDK: install tracekit with its extra mcp (pip install '.[mcp]')."
+from tracekit.installation import format_install_command
 
 
 @click.command(
@@ -47,7 +46,9 @@ def mcp_command(folders: tuple[str, ...], allow_record: bool, port: int | None) 
     try:
         from tracekit.mcp.mcp_server import build_server
     except ImportError as error:
-        raise UsageError(_MISSING) from error
+        raise UsageError(
+            f"The server needs the package mcp. Install it with: {format_install_command('mcp')}"
+        ) from error
     from tracekit.mcp.recordings import RecordingStore
 
     server = build_server(

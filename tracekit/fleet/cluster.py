@@ -11,6 +11,7 @@ from tracekit import __version__
 from tracekit.errors import UsageError
 from tracekit.fleet.schema import KILLED
 from tracekit.fleet.task import FleetTask, TaskOutcome, make_failure, run_task
+from tracekit.installation import format_install_command
 from tracekit.text import printable
 
 _CONNECT_SECONDS = 10
@@ -42,7 +43,7 @@ class DaskPool:
             from distributed import Client
         except ImportError as error:
             raise UsageError(
-                "--scheduler needs Dask. Install tracekit with its extra fleet: pip install 'tracekit[fleet]'"
+                f"--scheduler needs Dask. Install it with: {format_install_command('fleet')}"
             ) from error
         # What happens to the connection is stated below, in a sentence.
         logging.getLogger("distributed").setLevel(logging.CRITICAL)

@@ -17,6 +17,7 @@ from tracekit.errors import InputError, TracekitError, UsageError
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.schema import TABLES
 from tracekit.frozen import frozen
+from tracekit.installation import format_install_command
 from tracekit.text import printable
 
 _CONFIGURATION = {
@@ -99,7 +100,8 @@ def _import_duckdb() -> Any:
         import duckdb
     except ImportError:
         raise TracekitError(
-            "Questions about a dataset need DuckDB, which is not installed: pip install 'tracekit[fleet]'."
+            "Questions about a dataset need DuckDB, which is not installed."
+            f" Install it with: {format_install_command('fleet')}"
         ) from None
     return duckdb
 

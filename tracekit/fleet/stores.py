@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tracekit.errors import InputError, UsageError
+from tracekit.installation import format_install_command
 from tracekit.text import format_size, printable
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
@@ -133,8 +134,8 @@ def _open_store(address: str) -> tuple[Any, str]:
         from fsspec.core import url_to_fs
     except ImportError as error:
         raise UsageError(
-            f"{printable(address)} is an address: reading it needs fsspec. Install tracekit with the extra"
-            " fleet: pip install 'tracekit[fleet]'."
+            f"{printable(address)} is an address: reading it needs fsspec."
+            f" Install it with: {format_install_command('fleet')}"
         ) from error
     try:
         files, path = url_to_fs(address)

@@ -17,6 +17,7 @@ from typing import Any
 
 import tracekit
 from tracekit.errors import UsageError
+from tracekit.installation import format_install_command
 from tracekit.probes.probe_manifest import FILE_NAME, ProbeManifest, format_manifest
 from tracekit.probes.probe_question import KERNEL_OF_SANDWICH, Probe
 from tracekit.probes.probed_operators import OPERATORS
@@ -59,7 +60,8 @@ def _import_coremltools() -> Any:
         import coremltools
     except ImportError as error:
         raise UsageError(
-            "Probes are made with coremltools, which is not installed: pip install 'tracekit[probe]'."
+            "Probes are made with coremltools, which is not installed."
+            f" Install it with: {format_install_command('probe')}"
         ) from error
     return coremltools
 

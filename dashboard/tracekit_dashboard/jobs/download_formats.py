@@ -6,6 +6,7 @@ import importlib.util
 from dataclasses import dataclass
 
 from tracekit.errors import UsageError
+from tracekit.installation import format_install_command
 from tracekit_dashboard.errors import NotFound
 
 
@@ -173,7 +174,10 @@ def choose_format(name: str, redact: bool) -> DownloadFormat:
     if file_format is None:
         raise NotFound(f"There is no such download; there are {', '.join(FORMATS)}.")
     if not file_format.is_available:
-        raise UsageError(f"{file_format.title} needs a package that is not installed: tracekit[{name}].")
+        raise UsageError(
+            f"{file_format.title} needs a package that is not installed."
+            f" Install it with: {format_install_command(name)}"
+        )
     if redact and not file_format.can_redact:
         raise UsageError(f"{file_format.title} cannot be redacted; the reports can.")
     return file_format

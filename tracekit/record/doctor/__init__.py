@@ -6,6 +6,7 @@ import platform
 import sys
 from dataclasses import replace
 
+from tracekit.installation import DISTRIBUTION, list_namesakes
 from tracekit.record.doctor.machine_checks import MACHINE_CHECKS, MachineProbe, check_machine
 from tracekit.record.doctor.outcome import Check, CheckState, skip
 from tracekit.record.doctor.selection_checks import SELECTION_CHECKS, check_selection, is_any_selected
@@ -32,7 +33,7 @@ def examine(
     """
     is_mac = system == "darwin"
     checks = (
-        Check("tracekit", "ok", f"{version}, Python {platform.python_version()}"),
+        _describe_tracekit(version),
         Check("readers", "ok", "; ".join(list_readers())),
         _describe_system(is_mac),
     )
@@ -52,6 +53,18 @@ def examine(
         *xctrace_checks,
         *(check_machine(machine or MachineProbe()) if is_mac else skip(MACHINE_CHECKS, NEEDS_MAC)),
     )
+
+
+def _describe_tracekit(version: str) -> Check:
+    finding = f"{version}, Python {platform.python_version()}"
+    namesakes = list_namesakes()
+    if not namesakes:
+        return Check("tracekit", "ok", finding)
+    advice = (
+        "Another program has a package of this name; the files of the one installed last replace the others."
+        f" Install this one where it is alone:\nuv tool install {DISTRIBUTION}"
+    )
+    return Check("tracekit", "warning", f"{finding}, in one environment with {', '.join(namesakes)}", advice)
 
 
 def list_readers() -> tuple[str, ...]:

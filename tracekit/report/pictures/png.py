@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 from tracekit.errors import UsageError
+from tracekit.installation import format_install_command
 from tracekit.report.pictures.shapes import COLOURS, Line, Picture, Rect, Words
 
 _SCALE = 2
@@ -17,7 +18,8 @@ def to_png(picture: Picture) -> bytes:
         from PIL import Image, ImageDraw, ImageFont
     except ImportError as error:
         raise UsageError(
-            "PNG needs Pillow, which is not installed: pip install 'tracekit[png]'. SVG needs nothing."
+            "PNG needs Pillow, which is not installed; SVG needs nothing."
+            f" Install it with: {format_install_command('png')}"
         ) from error
     image = Image.new("RGB", (picture.width * _SCALE, picture.height * _SCALE), COLOURS["surface"])
     draw = ImageDraw.Draw(image, "RGBA")
