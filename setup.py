@@ -33,7 +33,7 @@ class BuildWithDocumentation(build_py):
 
 
 class TaggedWheel(bdist_wheel):
-    """A wheel with all compiled modules, or with none and the tag of pure Python, as the modules are optional."""
+    """A wheel with all compiled modules, or with none of them and the tag of pure Python."""
 
     def run(self):
         """Compile before the tag is chosen."""
@@ -74,6 +74,4 @@ class ReproducibleArchive(sdist):
         return name
 
 
-setup(
-    cmdclass={"bdist_wheel": TaggedWheel, "build_py": BuildWithDocumentation, "sdist": ReproducibleArchive}
-)
+setup(cmdclass={"bdist_wheel": TaggedWheel, "build_py": BuildWithDocumentation, "sdist": ReproducibleArchive})
