@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 import tomllib
 from pathlib import Path
@@ -83,9 +84,7 @@ def test_options_in_the_docs_exist() -> None:
 
 
 def test_the_version_is_the_packages_version() -> None:
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        project = tomllib.load(file)["project"]
-    assert project["version"] == tracekit.__version__
+    assert importlib.metadata.version("coreml-tracekit") == tracekit.__version__  # made from the package's
     assert CliRunner().invoke(main, ["--version"]).output == f"tracekit {tracekit.__version__}\n"
     assert f"## {tracekit.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
