@@ -180,6 +180,13 @@ def _open_text(path: str, options: _Options) -> Source:
     return open_text(place, recognised, options.limits, options.progress)
 
 
+def _open_kernel_recording(path: str, options: _Options) -> Source:
+    from tracekit.parsers.kdebug.kdebug_source import open_kernel_recording
+
+    _require_auto(path, options)
+    return open_kernel_recording(Path(path), _get_name(path), options.limits)
+
+
 def _open_pack(path: str, options: _Options) -> Source:
     from tracekit.parsers.pack.pack_source import PackSource
 
@@ -256,7 +263,9 @@ def _open_archived_exports(path: str, files: ArchiveFiles, options: _Options) ->
 
 
 def _refuse_archive(path: str, options: _Options) -> Source:  # noqa: ARG001 - a reader's arguments
-    name = next(name for magic, name in _FOREIGN_ARCHIVES.items() if _read_head(path).startswith(magic))
+    name = next(
+        name for magic, name in _FOREIGN_ARCHIVES.items() if _read_archive_mark(path).startswith(magic)
+    )
     raise InputError(
         path, f"is packed with {name}, which tracekit does not unpack.", "Unpack it and name what is in it."
     )
@@ -327,6 +336,12 @@ def _is_bundle(path: str) -> bool:
     return is_bundle_folder(place) if place.is_dir() else place.is_file() and is_archive(place)
 
 
+def _is_kernel_recording(path: str) -> bool:
+    from tracekit.parsers.kdebug.kernel_file_heads import HEAD_BYTES, is_kernel_recording
+
+    return Path(path).is_file() and is_kernel_recording(_read_head(path, HEAD_BYTES))
+
+
 def _is_text(path: str) -> bool:
     from tracekit.parsers.text.kinds import identify_text
     from tracekit.parsers.text.text_file import TextPlace
@@ -339,7 +354,7 @@ def _is_folder(path: str) -> bool:
 
 
 def _is_foreign_archive(path: str) -> bool:
-    return Path(path).is_file() and _read_head(path).startswith(tuple(_FOREIGN_ARCHIVES))
+    return Path(path).is_file() and _read_archive_mark(path).startswith(tuple(_FOREIGN_ARCHIVES))
 
 
 def _refuse_other(path: str) -> None:
@@ -365,9 +380,13 @@ def _open_other(path: str, options: _Options) -> Source:
     return _open_export(path, options)
 
 
-def _read_head(path: str) -> bytes:
+def _read_archive_mark(path: str) -> bytes:
+    return _read_head(path, max(map(len, _FOREIGN_ARCHIVES)))
+
+
+def _read_head(path: str, size_bytes: int) -> bytes:
     with Path(path).open("rb") as file:
-        return file.read(max(map(len, _FOREIGN_ARCHIVES)))
+        return file.read(size_bytes)
 
 
 _READERS: tuple[tuple[Callable[[str], bool], Callable[[str, _Options], Source]], ...] = (
@@ -377,6 +396,7 @@ _READERS: tuple[tuple[Callable[[str], bool], Callable[[str, _Options], Source]],
     (_is_bundle, _open_bundle),
     (_is_folder, _open_folder),
     (_is_foreign_archive, _refuse_archive),
+    (_is_kernel_recording, _open_kernel_recording),
     (_is_text, _open_text),
     (lambda _: True, _open_other),
 )

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from kdebug_files import TICKS_PER_MS, sample, write_stackshot, write_task, write_thread, write_version_2
 from thread_support import SAMPLE_TEXT
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
@@ -127,6 +128,18 @@ def _write_text(kind: str) -> Callable[[Path], Path]:
     return write
 
 
+def _write_kdebug_stream(place: Path) -> Path:
+    events = [part for tick in range(5) for part in sample(tick * TICKS_PER_MS, [0x1000, 0x2000])]
+    (place / "app.ktrace").write_bytes(write_version_2(events, [(1, 42, "App")]))
+    return place / "app.ktrace"
+
+
+def _write_kernel_stackshot(place: Path) -> Path:
+    task = write_task(42, "App", [write_thread(101, 4, [0x1000, 0x2000], name="render")])
+    (place / "app.kcdata").write_bytes(write_stackshot([task]))
+    return place / "app.kcdata"
+
+
 INPUTS: dict[str, Callable[[Path], Path]] = {
     "exports": _write_exports,
     "a packed export": _write_packed_export,
@@ -134,6 +147,8 @@ INPUTS: dict[str, Callable[[Path], Path]] = {
     "a packed bundle": _write_packed_bundle,
     "a pack": _write_pack,
     "a table without calls": _write_other_table,
+    "a kdebug stream": _write_kdebug_stream,
+    "a stackshot of the kernel": _write_kernel_stackshot,
     **{kind: _write_text(kind) for kind in TEXTS},
 }
 """Each writes an input into a folder and returns it."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from kdebug_files import image_event, sample, write_version_2
 from macho_support import OTHER_UUID, UUID_OF_APP, dsym, dwarf_5, fat, macho, recording
 
 import tracekit
@@ -272,3 +273,12 @@ def test_a_moved_dsym_works(tmp_path: Path) -> None:
     shutil.move(dsym(tmp_path), tmp_path / "elsewhere")
     trace = tracekit.open_trace(recording(tmp_path, STACK), symbols=[tmp_path / "elsewhere"])
     assert symbols_of(trace)[-1] == "main"
+
+
+def test_a_binary_known_by_its_uuid_takes_the_name_of_its_build(tmp_path: Path) -> None:
+    events = [image_event(0, UUID_OF_APP, 0x1_0234_0000), *sample(1, [0x1_0234_02F0, 0x1_0234_0338])]
+    stream = tmp_path / "app.ktrace"
+    stream.write_bytes(write_version_2(events, [(1, 42, "App")]))
+    trace = tracekit.open_trace(stream, symbols=[dsym(tmp_path)])
+    assert symbols_of(trace) == ["scale", "twice", "predict", "main"]
+    assert trace.stacks.binaries["name"].tolist() == ["App"]

@@ -96,6 +96,8 @@ MICROSTACKSHOTS = "microstackshots"
 """The kind of texts that sample a process as a whole: its threads are not separated."""
 RUNNING_ONLY = frozenset({"deep-copy", MICROSTACKSHOTS})
 """Kinds of texts that sample threads while they run; the others count waiting threads as well."""
+KDEBUG = "kdebug"
+"""The kind of the kernel's own trace streams, which hold samples and none of Instruments' tables."""
 PAUSES = frozenset({"lldb"})
 """Kinds of texts whose samples are pauses of a debugger, at moments that the user chose."""
 STANDARD_INPUT = "standard input"
@@ -178,7 +180,7 @@ class Trace(Content):
     @property
     def is_of_text(self) -> bool:
         """True where another tool than Instruments wrote the input, which has none of its tables."""
-        return not self.has_durations or self._has_text_only
+        return not self.has_durations or self.info.kind == KDEBUG or self._has_text_only
 
     @property
     def _has_text_only(self) -> bool:

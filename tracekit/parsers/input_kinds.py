@@ -6,6 +6,7 @@ RECORDINGS = (
     "a .trace (a folder, or a zip or tar of one)",
     "a pack (.tracekit.zip)",
     "an export of xctrace (.xml, .xml.gz), or a folder, zip or tar of exports of one recording",
+    "a kdebug stream or a stackshot of the kernel (.ktrace)",
 )
 TEXTS = (
     "a crash, hang or stackshot report (.ips, .crash)",

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from tracekit.model.tables import StackTable
 from tracekit.parsers.bundle.demangle import Demangler
 from tracekit.symbols.debug_info import CodePlace, DebugInfo
 from tracekit.symbols.macho import Build
-from tracekit.symbols.search import AnyBuild, SymbolFiles, get_display_name
+from tracekit.symbols.search import AnyBuild, SymbolFiles, get_binary_name, get_display_name
 from tracekit.symbols.symbol_map import MappedBuild
 from tracekit.symbols.symbol_table import Addresses, FunctionTable, read_function_table
 from tracekit.symbols.work_budget import SymbolFileError
@@ -72,9 +72,22 @@ class Namer:
         if done is not None and done[0]() is stacks:
             return done[1]
         chains = dict(sorted(self._iter_chains(stacks), key=lambda chain: chain[0]))
-        result = _with_chains(stacks, chains) if chains else stacks
+        result = self._name_binaries(_with_chains(stacks, chains) if chains else stacks)
         self._done[id(stacks)] = (weakref.ref(stacks), result)
         return result
+
+    def _name_binaries(self, stacks: StackTable) -> StackTable:
+        """Name binaries, of which the recording has the UUID only, after the file of their build."""
+        names = stacks.binaries["name"].tolist()
+        by_uuid = {
+            uuid: get_binary_name(self._files.by_uuid[uuid.upper()][0])
+            for uuid in stacks.binaries["uuid"].tolist()
+            if uuid in names and self._files.by_uuid.get(uuid.upper())
+        }
+        if not by_uuid:
+            return stacks
+        new_names = [by_uuid.get(name, name) for name in names]
+        return replace(stacks, binaries=stacks.binaries.assign(name=pd.Series(new_names, dtype="str")))
 
     def _iter_chains(self, stacks: StackTable) -> Iterator[tuple[int, list[CodePlace]]]:
         """Yield each frame that gets a name, and its functions, innermost first."""

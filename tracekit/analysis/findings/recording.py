@@ -325,7 +325,7 @@ def _find_no_symbols(calls: Calls) -> Iterator[Finding[NoSymbolsNumbers]]:
         "without_symbols": unknown,
         "table": source,
         "is_raw": is_raw,
-        "is_text": not trace.has_timeline,
+        "is_text": trace.is_of_text,
     }
     named = [binary for binary in calls.analysis.binaries_without_symbols if binary.uuid]
     if named:

@@ -170,7 +170,7 @@ def _write_no_symbols(finding: Finding[NoSymbolsNumbers]) -> Sentences:
         )
         advice = f"Most of it is in {listed}."
     elif numbers["is_text"]:
-        advice = "The text has addresses in the place of functions."
+        advice = "The input has addresses in the place of functions."
     else:
         advice = "Xcode 14.3.1 and later store the symbols of every frame with the recording."
     lack = "lacks" if without == 1 else "lack"

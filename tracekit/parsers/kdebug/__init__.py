@@ -1,0 +1,1 @@
+"""Recordings by the kernel itself, without Instruments: kdebug streams (``.ktrace``) and stackshots."""

@@ -1,0 +1,155 @@
+"""Stackshots (kcdata) → the tasks of a system, with the names, queues, stacks and images of their threads.
+
+    item       u32 type, u32 size, u64 flags │ data, padded to 16 bytes
+    array      an item whose flags are u32 count, u32 type of an element; the size includes the padding
+    container  an item "begin" whose data is the container's type … an item "end"
+
+    stackshot ─ task ─┬ snapshot (pid, name), images
+                      └ thread ─ snapshot (tid, state), name, queue, user and kernel frames
+
+Sources: osfmk/kern/kcdata.h of apple-oss-distributions/xnu (types, structures), pymobiledevice3 and
+py-ios-device (which items devices send). No stackshot of a device was at hand.
+"""
+
+from __future__ import annotations
+
+import struct
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from tracekit.errors import InputError
+from tracekit.parsers.kdebug.kdebug_stream import decode_name
+from tracekit.parsers.kdebug.kernel_file_heads import COMPRESSED_KCDATA, STACKSHOT
+
+_BUFFER_END = 0xF191_58ED
+_CONTAINER_BEGIN, _CONTAINER_END = 0x13, 0x14
+_ARRAYS = range(0x20, 0x30)
+_TASK, _THREAD = 0x903, 0x904
+_TASK_SNAPSHOT, _THREAD_SNAPSHOT = 0x905, 0x906
+_THREAD_NAME, _QUEUE_LABEL = 0x909, 0x928
+_IMAGES = 0x31
+_KERNEL_FRAMES, _USER_FRAMES = 0x914, 0x916
+
+_ITEM = struct.Struct("<IIQ")
+_ADDRESS_AND_UUID = struct.Struct("<Q16s")
+_PID_AND_NAME = struct.Struct("<84xi32s")
+"""Of ``task_snapshot_v2``: seven u64 and seven u32 come before."""
+_TID_AND_STATE = struct.Struct("<q80xI")
+"""Of ``thread_snapshot_v2`` and later: the thread's id, ten u64, its scheduler state."""
+_WAITS, _RUNS = 0x1, 0x4
+"""Bits of that state: TH_WAIT and TH_RUN of osfmk/kern/thread.h."""
+
+Image: TypeAlias = tuple[int, str]
+"""The load address and the UUID of a binary."""
+
+
+@dataclass
+class StackshotThread:
+    """One thread at the moment of the stackshot. Frames are addresses, leaf first."""
+
+    tid: int = -1
+    name: str = ""
+    queue: str = ""
+    state: str = ""
+    user_frames: tuple[int, ...] = ()
+    kernel_frames: tuple[int, ...] = ()
+
+
+@dataclass
+class StackshotTask:
+    """One process at the moment of the stackshot."""
+
+    pid: int = -1
+    name: str = ""
+    images: tuple[Image, ...] = ()
+    threads: list[StackshotThread] = field(default_factory=list)
+
+
+def parse_stackshot(content: bytes, name: str) -> list[StackshotTask]:
+    """Return the tasks of a stackshot, those of a cut-off one up to the cut.
+
+    Raises ``InputError`` for a compressed one, and for content that is none.
+    """
+    if content.startswith(COMPRESSED_KCDATA):
+        raise InputError(
+            name,
+            "is a compressed stackshot, which is not read.",
+            "Save it uncompressed, or as text with spindump.",
+        )
+    if not content.startswith(STACKSHOT):
+        raise InputError(name, "holds no stackshot of the kernel.", "Save the stackshot again.")
+    tasks: list[StackshotTask] = []
+    containers: list[int] = []
+    for kind, flags, payload in _iter_items(content):
+        if kind == _CONTAINER_BEGIN:
+            container = int.from_bytes(payload[:4], "little")
+            containers.append(container)
+            if container == _TASK:
+                tasks.append(StackshotTask())
+            elif container == _THREAD and tasks:
+                tasks[-1].threads.append(StackshotThread())
+        elif kind == _CONTAINER_END:
+            del containers[-1:]
+        elif containers[-1:] == [_TASK] and tasks:
+            _read_task_item(tasks[-1], kind, flags, payload)
+        elif containers[-1:] == [_THREAD] and tasks and tasks[-1].threads:
+            _read_thread_item(tasks[-1].threads[-1], kind, flags, payload)
+    return tasks
+
+
+def _iter_items(content: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """Yield type, flags and data of each whole item behind the first, which begins the buffer."""
+    position = _ITEM.size
+    while position + _ITEM.size <= len(content):
+        kind, size, flags = _ITEM.unpack_from(content, position)
+        position += _ITEM.size
+        if kind == _BUFFER_END or position + size > len(content):
+            return
+        yield kind, flags, content[position : position + size]
+        position += -(-size // 16) * 16
+
+
+def _read_task_item(task: StackshotTask, kind: int, flags: int, payload: bytes) -> None:
+    if kind == _TASK_SNAPSHOT and len(payload) >= _PID_AND_NAME.size:
+        pid, name = _PID_AND_NAME.unpack_from(payload)
+        task.pid, task.name = pid, decode_name(name)
+    elif kind in _ARRAYS and flags >> 32 == _IMAGES:
+        task.images = parse_images(_take_elements(flags, payload, _ADDRESS_AND_UUID.size))
+
+
+def _read_thread_item(thread: StackshotThread, kind: int, flags: int, payload: bytes) -> None:
+    if kind == _THREAD_SNAPSHOT and len(payload) >= _TID_AND_STATE.size:
+        tid, state = _TID_AND_STATE.unpack_from(payload)
+        thread.tid = tid if tid > 0 else -1
+        thread.state = "Blocked" if state & _WAITS else "Running" if state & _RUNS else ""
+    elif kind == _THREAD_NAME:
+        thread.name = decode_name(payload)
+    elif kind == _QUEUE_LABEL:
+        thread.queue = decode_name(payload)
+    elif kind in _ARRAYS and flags >> 32 in (_USER_FRAMES, _KERNEL_FRAMES):
+        elements = _take_elements(flags, payload, 8)
+        frames = struct.unpack(f"<{len(elements) // 8}Q", elements)
+        if flags >> 32 == _USER_FRAMES:
+            thread.user_frames = frames
+        else:
+            thread.kernel_frames = frames
+
+
+def _take_elements(flags: int, payload: bytes, size: int) -> bytes:
+    """Return the elements of an array without its padding; fewer than it claims where its data end."""
+    return payload[: min(flags & 0xFFFF_FFFF, len(payload) // size) * size]
+
+
+def parse_images(content: bytes) -> tuple[Image, ...]:
+    """Return the images of an array of ``dyld_uuid_info_64``; entries of zeros were not readable."""
+    entries = (
+        (address, format_uuid(identity)) for address, identity in _ADDRESS_AND_UUID.iter_unpack(content)
+    )
+    return tuple((address, identity) for address, identity in entries if identity)
+
+
+def format_uuid(identity: bytes) -> str:
+    """Return 16 bytes as Apple's tools print a UUID; "" for zeros."""
+    return str(uuid.UUID(bytes=identity)).upper() if any(identity) else ""
