@@ -142,6 +142,11 @@ class ThreadWork(Content):
         return self._count_per_thread(is_ml & ~self._is_idle)
 
     @cached_property
+    def unknown_samples(self) -> IntArray:
+        """The samples of each thread whose stacks could not show an engine: without symbols, or no stack."""
+        return self._count_per_thread(is_among(self.rows["engine"], Engine.UNKNOWN))
+
+    @cached_property
     def idle_samples(self) -> IntArray:
         """The samples of each thread while parked, in an engine's service or in a runtime's pool."""
         return self._count_per_thread(self._is_idle)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from kdebug_files import write_item, write_stackshot, write_task, write_thread
 
-from tracekit.api import open_trace
+from tracekit.api import analyze, open_trace
 from tracekit.errors import InputError
 from tracekit.model.trace import Trace
 
@@ -85,3 +85,9 @@ def test_an_array_that_claims_more_than_it_has_is_shortened(tmp_path: Path) -> N
     flags = content.index((0x916 << 32 | 2).to_bytes(8, "little"))
     content[flags : flags + 4] = b"\xff\xff\xff\xff"
     assert len(read(tmp_path, bytes(content)).samples) == 1
+
+
+def test_stacks_without_symbols_do_not_show_that_no_thread_is_in_ml_code(tmp_path: Path) -> None:
+    text = analyze(read(tmp_path, write_stackshot(TASKS[:1]))).to_text()
+    assert "No thread has a stack with symbols, so none can be seen in ML code." in text
+    assert "No thread is in ML code" not in text

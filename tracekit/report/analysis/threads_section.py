@@ -26,12 +26,23 @@ def build_threads(analysis: Analysis, extent: Extent, _notes: Footnotes) -> Sect
         )
     answers = work.answers(extent.most_threads)
     rows = wording.thread_rows(answers)
-    blocks: list[Block] = [_build_table(work, rows) if rows else Paragraph("No thread is in ML code.")]
+    blocks: list[Block] = [_build_table(work, rows) if rows else Paragraph(_describe_absence(work))]
     blocks += map(Paragraph, wording.threads_notes(work, answers))
     step = wording.recording_step(work, analysis.trace.info)
     blocks += [] if step is None else [Paragraph(f"→ {step.text}"), Command(step.command)]
     about = "at one moment" if work.is_single_pause else f"by their {work.noun}s"
     return Section("threads", "Threads", (*blocks, *_list_processes(work, extent)), about)
+
+
+def _describe_absence(work: ThreadWork) -> str:
+    """Return what the absence of ML code rests on: stacks without symbols cannot show any."""
+    unknown, samples = int(work.unknown_samples.sum()), int(work.samples.sum())
+    if not unknown:
+        return "No thread is in ML code."
+    if unknown == samples:
+        return "No thread has a stack with symbols, so none can be seen in ML code."
+    known = f"{samples - unknown:,} of {plural(samples, work.noun)}"
+    return f"No thread is in ML code in {known}; the stacks of the others have no symbols."
 
 
 def _build_table(work: ThreadWork, rows: Sequence[Sequence[str]]) -> Table:
