@@ -15,6 +15,7 @@ from view_support import ROOT
 pytest.importorskip("mcp")
 from mcp import Client
 from mcp.shared.exceptions import MCPError
+from mcp_support import SAMPLES, Call, call_tools, run_async
 
 from tracekit.errors import UsageError
 from tracekit.mcp.http import TokenGate
@@ -22,24 +23,14 @@ from tracekit.mcp.mcp_server import build_server
 from tracekit.mcp.recordings import RecordingStore
 from tracekit.mcp.replies import MOST_BYTES, cut_text
 
-SAMPLES = ROOT / "sample_traces"
-Call = tuple[str, dict[str, Any]]
-
 
 def run_calls(calls: Sequence[Call], *folders: Path, may_record: bool = False) -> list[tuple[bool, str]]:
     """Return whether each call failed, and the text of its reply."""
-
-    async def run() -> list[tuple[bool, str]]:
-        server = build_server(RecordingStore(folders or [SAMPLES]), may_record=may_record)
-        replies = []
-        async with Client(server) as client:
-            for name, arguments in calls:
-                result = await client.call_tool(name, arguments)
-                assert result.structured_content is None
-                replies.append((bool(result.is_error), "".join(part.text for part in result.content)))
-        return replies
-
-    return asyncio.run(run())
+    replies = []
+    for result in call_tools(calls, folders or [SAMPLES], may_record):
+        assert result.structured_content is None
+        replies.append((bool(result.is_error), "".join(part.text for part in result.content)))
+    return replies
 
 
 def opened(sample: str, *calls: Call) -> list[Call]:
@@ -104,7 +95,7 @@ def test_the_list_of_tools_is_small() -> None:
         async with Client(build_server(RecordingStore([SAMPLES]))) as client:
             return await client.list_tools()
 
-    tools = asyncio.run(list_tools())
+    tools = run_async(list_tools())
     assert len(tools.tools) == 8
     assert all(len(tool.description) <= 200 for tool in tools.tools)
     assert len(tools.model_dump_json(by_alias=True, exclude_none=True)) <= 6_000
@@ -225,7 +216,7 @@ def test_a_recording_that_is_gone_is_a_sentence(tmp_path: Path) -> None:
                 await client.read_resource("tracekit://recording/r1/brief")
             return str(result.content[0].text), str(error.value)
 
-    for text in asyncio.run(run()):
+    for text in run_async(run()):
         assert "App cannot be read any more: No such file or directory. Next: open another" in text
         assert str(tmp_path) not in text
 
@@ -248,8 +239,8 @@ def test_an_unknown_resource_has_the_reason() -> None:
                 await client.read_resource(address)
             return str(error.value)
 
-    assert "'r9' is not in an allowed folder" in asyncio.run(read("tracekit://recording/r9/brief"))
-    assert "has the name 'nope'" in asyncio.run(read("tracekit://docs/nope"))
+    assert "'r9' is not in an allowed folder" in run_async(read("tracekit://recording/r9/brief"))
+    assert "has the name 'nope'" in run_async(read("tracekit://docs/nope"))
 
 
 def test_a_link_out_of_an_allowed_folder_is_not_followed(tmp_path: Path) -> None:
@@ -270,7 +261,7 @@ def test_two_clients_share_a_server() -> None:
 
         return list(await asyncio.gather(ask("fallback-midway-ios27"), ask("waiting-app-ios27")))
 
-    first, second = asyncio.run(run())
+    first, second = run_async(run())
     assert "SpeechEncoder left" in first
     assert "Segmenter, Tagger" in second
 
@@ -282,7 +273,7 @@ def test_resources_are_text_and_pages() -> None:
             await client.call_tool("open", {"path": "fallback-midway-ios27"})
             return [(await client.read_resource(address)).contents[0].text for address in addresses]
 
-    names, brief, report, docs = asyncio.run(
+    names, brief, report, docs = run_async(
         read(
             "tracekit://recordings",
             "tracekit://recording/r1/brief",
@@ -314,7 +305,7 @@ def test_http_needs_the_token(headers: list[tuple[bytes, bytes]], status: int) -
         return {"type": "http.request"}
 
     gate = TokenGate(app, "right")
-    asyncio.run(gate({"type": "http", "headers": headers}, receive, send))
+    run_async(gate({"type": "http", "headers": headers}, receive, send))
     assert statuses == [status]
 
 

@@ -23,7 +23,8 @@ from tracekit.text import clip
 _MOST_LIMITS = 10
 _NAME_WIDTH = 60
 _ROW_HEIGHT = 26
-_COMPARED = frozenset({"verdict", "findings", "sides", "differences"})
+COMPARED = frozenset({"verdict", "findings", "sides", "differences"})
+"""The sections of a comparison that need no script and no picture."""
 _STYLE = """
 body { font: 13px system-ui, sans-serif; margin: 0; color: #171b21; background: #fff }
 h4, p, ul { margin: 0 0 8px } table { border-collapse: collapse; margin-bottom: 8px }
@@ -64,7 +65,7 @@ def analysis_html(analysis: Analysis) -> str:
 
 def comparison_html(comparison: Comparison) -> str:
     """Return a comparison's head: its sentence, what was compared, the differences, and its cautions."""
-    document = [section for section in build_comparison(comparison) if section.id in _COMPARED]
+    document = [section for section in build_comparison(comparison) if section.id in COMPARED]
     parts = list(print_html(document).values())
     return _build_frame(parts, sum(part.count("<tr") + part.count("<li") for part in parts))
 

@@ -50,7 +50,7 @@ def document(title: str, body: Sequence[Html], data: Mapping[str, str], entry: s
         tag("title", title),
         tag("style", Html(style)),
     )
-    footer = f"Written by tracekit {tracekit.__version__}. This file loads nothing from the network."
+    footer = f"Written by tracekit {tracekit.__version__}. It loads nothing from the network."
     page_body = tag(
         "body",
         *body,

@@ -27,6 +27,10 @@ COLOURS: dict[Role, str] = {
     "UNKNOWN": "#545454",
     "MIXED": "#8a5a44",
 }
+THEMED_COLOURS: dict[Role, str] = {
+    role: f"var(--{'engine-' if role.isupper() else ''}{role.lower()})" for role in COLOURS
+}
+"""The colours of a picture within a page, in the page's theme: the variables of page.css."""
 
 
 @frozen

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from tracekit.report.html.elements import Html, join, tag
-from tracekit.report.pictures.shapes import COLOURS, Line, Picture, Rect, Words
+from tracekit.report.pictures.shapes import COLOURS, Line, Picture, Rect, Role, Words
 
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 
 
-def to_svg(picture: Picture) -> Html:
-    """Return the picture as one ``<svg>`` element, which is also a complete SVG file."""
+def to_svg(picture: Picture, colours: Mapping[Role, str] = COLOURS) -> Html:
+    """Return the picture as one ``<svg>`` element, which is also a complete SVG file with usual colours."""
     return tag(
         "svg",
         tag("title", picture.title),
-        *_iter_elements(picture.shapes),
+        *_iter_elements(picture.shapes, colours),
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {picture.width} {picture.height}",
         width=picture.width,
@@ -26,20 +26,20 @@ def to_svg(picture: Picture) -> Html:
     )
 
 
-def _iter_elements(shapes: Sequence[Rect | Line | Words]) -> Iterator[Html]:
+def _iter_elements(shapes: Sequence[Rect | Line | Words], colours: Mapping[Role, str]) -> Iterator[Html]:
     """Yield the elements; neighbours of one colour become one path, a fifth of the bytes in a busy lane."""
     for paint, group in groupby(
         shapes, lambda shape: (shape.fill, shape.opacity) if isinstance(shape, Rect) else None
     ):
         if paint is None:
-            yield from (_draw_element(shape) for shape in group if not isinstance(shape, Rect))
+            yield from (_draw_element(shape, colours) for shape in group if not isinstance(shape, Rect))
         else:
             outline = Html("".join(_draw_outline(shape) for shape in group if isinstance(shape, Rect)))
             fill, opacity = paint
             yield tag(
                 "path",
                 d=outline,
-                fill=COLOURS[fill],
+                fill=colours[fill],
                 fill_opacity=None if opacity == 1 else _format_number(opacity),
             )
 
@@ -51,10 +51,10 @@ def _draw_outline(rect: Rect) -> str:
     )
 
 
-def _draw_element(shape: Line | Words) -> Html:
+def _draw_element(shape: Line | Words, colours: Mapping[Role, str]) -> Html:
     if isinstance(shape, Line):
         points = Html(" ".join(f"{_format_number(x)},{_format_number(y)}" for x, y in shape.points))
-        return tag("polyline", points=points, fill="none", stroke=COLOURS[shape.stroke])
+        return tag("polyline", points=points, fill="none", stroke=colours[shape.stroke])
     return tag(
         "text",
         join([shape.text]),
@@ -62,7 +62,7 @@ def _draw_element(shape: Line | Words) -> Html:
         y=_format_number(shape.y),
         font_size=_format_number(shape.size),
         font_weight="600" if shape.bold else None,
-        fill=COLOURS[shape.fill],
+        fill=colours[shape.fill],
         text_anchor=None if shape.anchor == "start" else shape.anchor,
     )
 

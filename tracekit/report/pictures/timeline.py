@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracekit.analysis.result import Analysis
+from tracekit.frozen import frozen
 from tracekit.model.vocabulary import ENGINES
 from tracekit.report import wording
 from tracekit.report.pictures.call_lanes import CallLane, call_lanes
@@ -21,14 +22,10 @@ from tracekit.report.viewmodel.view import measure_duration
 from tracekit.report.wording import call_names
 from tracekit.text import clip, format_thread, printable
 
-_WIDTH = 1200
-_LABELS = 250
 _MARGIN = 14
 _HEAD = 46
 _LANE = 22
 _GAP = 5
-_MOST_THREADS = 12
-_MOST_TRACKS = 4
 _CALL = 14
 """The height of a call in a lane with several lines."""
 _STEP = 2
@@ -37,28 +34,52 @@ _NICE = (1, 2, 5)
 _FAINT = 0.3
 _LETTER = 6.2
 """The mean width of a letter of a flag."""
+_TICK_ROOM = 24
+"""Half the width of a time that is written in the middle of its tick."""
 _SHORTEST_FLAG, _LONGEST_FLAG = 6, 40
 _LETTERS = {"MIXED": "M", "UNKNOWN": "?"}
 _SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns"))
 
 
-def timeline_picture(analysis: Analysis, notes: Sequence[Note] = ()) -> Picture:
+@frozen
+class TimelineLayout:
+    """The width of a picture, of the names of its lanes, and what it draws beside calls and engines."""
+
+    width: int
+    labels: int
+    name_letters: int
+    most_threads: int
+    most_tracks: int
+    note: str
+
+
+WIDE = TimelineLayout(
+    1200, 250, 30, 12, 4,
+    "samples show which code called an engine, measured lanes when it worked (faint: for other apps)",
+)  # fmt: skip
+NARROW = TimelineLayout(760, 200, 18, 0, 0, "measured lanes: when an engine worked (faint: for other apps)")
+"""Calls and measured engines alone, for a column of text."""
+
+
+def timeline_picture(
+    analysis: Analysis, notes: Sequence[Note] = (), layout: TimelineLayout = WIDE
+) -> Picture:
     """Return a picture of the whole run: a lane per line, only the busiest threads, with a legend.
 
     ``notes`` are flags above the lanes, with a line down to the last one.
     """
-    return _Drawing(analysis, notes).picture()
+    return _Drawing(analysis, notes, layout).picture()
 
 
 class _Drawing:
-    def __init__(self, analysis: Analysis, notes: Sequence[Note]) -> None:
-        self._analysis, self._notes = analysis, notes
+    def __init__(self, analysis: Analysis, notes: Sequence[Note], layout: TimelineLayout) -> None:
+        self._analysis, self._notes, self._layout = analysis, notes, layout
         self._duration_ns = measure_duration(analysis)
-        self._plot = _WIDTH - _LABELS - 2 * _MARGIN
+        self._plot = layout.width - layout.labels - 2 * _MARGIN
         self._bins = self._plot // _STEP
         self._picture = Picture(
-            _WIDTH,
+            layout.width,
             0,
             f"Timeline of {analysis.trace.info.name}: {wording.headline(analysis.answer)}",
         )
@@ -70,12 +91,13 @@ class _Drawing:
         lines = list(self._draw_lanes())
         height = int(self._y) + 2 * _LANE + _MARGIN
         ticks = self._list_ticks()
+        last_middle = self._layout.width - _TICK_ROOM
         picture.height = height
-        picture.add(Rect(0, 0, _WIDTH, height, "surface"))
+        picture.add(Rect(0, 0, self._layout.width, height, "surface"))
         for x, text in ticks:
             picture.add(
                 Line(((x, _HEAD - 6), (x, self._y)), "line"),
-                Words(x, _HEAD - 12, text, 11, "muted", "middle"),
+                Words(x, _HEAD - 12, text, 11, "muted", "end" if x > last_middle else "middle"),
             )
         title = clip(printable(analysis.trace.info.name), 60)
         picture.add(Words(_MARGIN, 22, title, 14, "text", bold=True))
@@ -94,8 +116,9 @@ class _Drawing:
             shapes += self._draw_lane(
                 lane.title, "measured", [(str(lane.engine), lane.plane)], lane.other_plane
             )
-        threads = build_thread_lanes(self._analysis, self._bins, self._duration_ns)
-        for thread in threads[:_MOST_THREADS]:
+        most = self._layout.most_threads
+        threads = build_thread_lanes(self._analysis, self._bins, self._duration_ns) if most else []
+        for thread in threads[:most]:
             row = self._analysis.trace.threads.iloc[thread.thread] if thread.thread >= 0 else None
             name = "no thread" if row is None else format_thread(row["name"], int(row["tid"]))
             process = "" if row is None else str(row["process"])
@@ -103,18 +126,19 @@ class _Drawing:
                 (str(ENGINES[code]), plane) for code, plane in zip(thread.engines, thread.planes, strict=True)
             ]
             shapes += self._draw_lane(name, process, planes, is_scaled=True)
-        if len(threads) > _MOST_THREADS:
-            text = f"and {len(threads) - _MOST_THREADS} more threads"
+        if len(threads) > most:
+            text = f"and {len(threads) - most} more threads"
             shapes.append(Words(_MARGIN, self._y + 14, text, 11, "muted"))
             self._y += _LANE
-        for track in build_tracks(self._analysis)[:_MOST_TRACKS]:
+        for track in build_tracks(self._analysis)[: self._layout.most_tracks]:
             shapes += self._draw_track(track)
         return shapes
 
     def _draw_label(self, name: str, detail: str) -> list[Rect | Line | Words]:
+        layout, y = self._layout, self._y + 15
         return [
-            Words(_MARGIN, self._y + 15, clip(printable(name), 30), 12),
-            Words(_MARGIN + _LABELS - 10, self._y + 15, clip(printable(detail), 14), 10, "muted", "end"),
+            Words(_MARGIN, y, clip(printable(name), layout.name_letters), 12),
+            Words(_MARGIN + layout.labels - 10, y, clip(printable(detail), 14), 10, "muted", "end"),
         ]
 
     def _draw_flags(self) -> list[Rect | Line | Words]:
@@ -125,7 +149,7 @@ class _Drawing:
         right = 0.0
         for note in self._notes:
             x = self._scale_time(note.time_ns)
-            room = int((_WIDTH - _MARGIN - x) / _LETTER)
+            room = int((self._layout.width - _MARGIN - x) / _LETTER)
             if x < right or room < _SHORTEST_FLAG:
                 continue
             text = clip(note.text, min(room, _LONGEST_FLAG))
@@ -187,7 +211,7 @@ class _Drawing:
         if other_plane is not None:
             share = other_plane.astype(np.float64) / FULL
             shapes += self._draw_pieces(planes[0][0], np.zeros(self._bins), share, base, _FAINT)
-        shapes.append(Line(((_MARGIN + _LABELS, base), (_WIDTH - _MARGIN, base)), "line"))
+        shapes.append(Line(((self._scale_time(0), base), (self._layout.width - _MARGIN, base)), "line"))
         # Engines of one bin are stacked, and cut where together they exceed the lane: two may share a
         # rounded-up bin.
         stacked = np.zeros(self._bins)
@@ -219,7 +243,7 @@ class _Drawing:
         pieces: list[Rect | Line | Words] = []
         for start, end in pairwise(edges):
             if height[start] > 0:
-                x = _MARGIN + _LABELS + start * _STEP
+                x = _MARGIN + self._layout.labels + start * _STEP
                 top = base - low[start] - height[start]
                 pieces.append(Rect(x, top, (end - start) * _STEP, height[start], engine, opacity))
         if pieces:
@@ -242,7 +266,7 @@ class _Drawing:
         return shapes
 
     def _scale_time(self, time_ns: float) -> float:
-        return _MARGIN + _LABELS + min(max(time_ns / self._duration_ns, 0.0), 1.0) * self._plot
+        return _MARGIN + self._layout.labels + min(max(time_ns / self._duration_ns, 0.0), 1.0) * self._plot
 
     def _list_ticks(self) -> list[tuple[float, str]]:
         # About eight ticks, at 1, 2 or 5 times a power of ten.
@@ -259,10 +283,7 @@ class _Drawing:
             if name in self._seen:
                 self._picture.add(Rect(x, y - 10, 12, 12, name), Words(x + 17, y, name, 11))
                 x += 30 + 7.5 * len(name)
-        note = (
-            "samples show which code called an engine, measured lanes when it worked (faint: for other apps)"
-        )
-        self._picture.add(Words(_WIDTH - _MARGIN, y, note, 11, "muted", "end"))
+        self._picture.add(Words(self._layout.width - _MARGIN, y, self._layout.note, 11, "muted", "end"))
 
 
 def _scale(planes: Sequence[Plane]) -> float:
