@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tracekit.report.recipes.recipe import Recipe
-from tracekit.report.recipes.registry import RECIPES
+from tracekit.report.recipes.registry import RECIPES, Recipe
 
 _BEGIN = "| recipe | question | in Python | read on |\n|---|---|---|---|\n"
 _OPTIONS = {"call": " --call MODEL/NUMBER", "base": " --base EARLIER.trace", None: ""}

@@ -19,9 +19,10 @@ from tracekit import Analysis, analyze
 from tracekit.cli import main
 from tracekit.errors import NotMeasurableError, UsageError
 from tracekit.model.vocabulary import Engine
+from tracekit.report.recipes.answers import answer_recipe, find_shortfall, list_recipes
 from tracekit.report.recipes.document import build_list
-from tracekit.report.recipes.recipe import Query, Recipe
-from tracekit.report.recipes.registry import RECIPES, answer_recipe, find_recipe, list_recipes
+from tracekit.report.recipes.query import Query
+from tracekit.report.recipes.registry import RECIPES, Recipe, find_recipe
 
 OTHER_LABEL = "Photos_main__Op0_AneInference"
 EVERY_CALL = [(0.0, "a", CALL)]
@@ -102,7 +103,7 @@ def test_a_recording_answers_with_a_sentence(name: str) -> None:
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_recording_that_does_not_answer_states_the_reason(name: str) -> None:
     recording, reason = REFUSED[name]
-    shortfall = find_recipe(name).find_shortfall(Query(sample(recording)))
+    shortfall = find_shortfall(find_recipe(name), Query(sample(recording)))
     assert shortfall is not None
     assert shortfall.reason.startswith(reason)
     with pytest.raises(NotMeasurableError, match="This recording does not answer"):
@@ -160,7 +161,7 @@ def test_nothing_is_denied_that_contested_work_may_be() -> None:
     """The engine worked in each call, for it or for another process: it may be in part on the engine."""
     query = Query(sample("same-name-two-processes-macos27"))
     for name in ("left-engine", "pieces", "contention"):
-        shortfall = find_recipe(name).find_shortfall(query)
+        shortfall = find_shortfall(find_recipe(name), query)
         assert shortfall is not None
         assert shortfall.reason == (
             "in 7 of 7 calls, the Neural Engine worked for the call or for another owner, and nothing decides"
@@ -169,7 +170,7 @@ def test_nothing_is_denied_that_contested_work_may_be() -> None:
 
 
 def test_rows_that_name_no_owner_deny_no_contention() -> None:
-    shortfall = find_recipe("contention").find_shortfall(Query(sample("ane-intervals-macos26")))
+    shortfall = find_shortfall(find_recipe("contention"), Query(sample("ane-intervals-macos26")))
     assert shortfall is not None
     assert shortfall.reason.startswith("rows of the Neural Engine name no process")
 
@@ -189,7 +190,7 @@ def test_other_work_is_stated_where_no_finding_is() -> None:
 
 
 def test_one_call_does_not_show_that_an_engine_is_kept() -> None:
-    shortfall = find_recipe("left-engine").find_shortfall(Query(analysis_of(prediction(0, 10), ane(1, 9))))
+    shortfall = find_shortfall(find_recipe("left-engine"), Query(analysis_of(prediction(0, 10), ane(1, 9))))
     assert shortfall is not None
     assert shortfall.reason == "no model has a second call"
 
@@ -216,7 +217,7 @@ def test_lengths_on_two_engines_are_too_few_of_each() -> None:
             if number % 2
             else [prediction(start, start + 30), core_ml(start + 1, start + 29, Engine.CPU)]
         )
-    shortfall = find_recipe("lengths").find_shortfall(Query(analysis_of(*rows)))
+    shortfall = find_shortfall(find_recipe("lengths"), Query(analysis_of(*rows)))
     assert shortfall is not None
     assert shortfall.reason.startswith("Net has fewer than 20 measured calls that are alike")
 
@@ -284,7 +285,7 @@ def test_names_of_a_recording_are_escaped_and_cut_in_reasons() -> None:
     analysis = analysis_of(
         *(prediction(20.0 * n, 20.0 * n + 10, model="\x1b[31m" + "x" * 9_000) for n in range(3))
     )
-    shortfall = find_recipe("lengths").find_shortfall(Query(analysis))
+    shortfall = find_shortfall(find_recipe("lengths"), Query(analysis))
     assert shortfall is not None
     assert shortfall.reason.startswith("\\x1b[31mxxx")
     assert len(shortfall.reason) < 120
@@ -304,13 +305,13 @@ def test_rows_without_a_process_are_not_called_the_apps() -> None:
 
 
 def test_a_phone_gets_no_step_that_only_a_mac_can_take() -> None:
-    shortfall = find_recipe("energy").find_shortfall(Query(sample("waiting-app-ios27")))
+    shortfall = find_shortfall(find_recipe("energy"), Query(sample("waiting-app-ios27")))
     assert shortfall is not None
     assert shortfall.step is None
     analysis = sample("ane-espresso-macos13")
     info = replace(analysis.trace.info, platform="macOS")
     on_mac = replace(analysis, trace=replace(analysis.trace, info=info))
-    shortfall = find_recipe("energy").find_shortfall(Query(on_mac))
+    shortfall = find_shortfall(find_recipe("energy"), Query(on_mac))
     assert shortfall is not None
     assert shortfall.step is not None
     assert "--with power" in shortfall.step.command
@@ -350,6 +351,6 @@ def test_each_command_of_the_skill_exists(recipe: Recipe) -> None:
 
 def test_core_ml_calls_of_the_cpu_have_no_row_of_the_engine() -> None:
     analysis = analysis_of(prediction(0, 10), core_ml(1, 9, Engine.CPU))
-    shortfall = find_recipe("engine-users").find_shortfall(Query(analysis))
+    shortfall = find_shortfall(find_recipe("engine-users"), Query(analysis))
     assert shortfall is not None
     assert shortfall.reason == "it has no table of the Neural Engine"

@@ -51,9 +51,10 @@ def recipe_command(
     """
     check_output(output, force)
     chosen = guess_format(file_format, output, _FORMATS)
+    from tracekit.report.recipes.answers import answer_recipe
     from tracekit.report.recipes.document import build_reply
-    from tracekit.report.recipes.recipe import Query
-    from tracekit.report.recipes.registry import answer_recipe, check_parameters, find_recipe
+    from tracekit.report.recipes.query import Query
+    from tracekit.report.recipes.registry import check_parameters, find_recipe
 
     recipe = find_recipe(name)
     check_parameters(recipe, call_name, base)

@@ -45,9 +45,9 @@ def recipes_command(
     """
     check_output(output, force)
     chosen = guess_format(file_format, output, _FORMATS)
+    from tracekit.report.recipes.answers import list_recipes
     from tracekit.report.recipes.document import build_list, build_questions
-    from tracekit.report.recipes.recipe import Query
-    from tracekit.report.recipes.registry import list_recipes
+    from tracekit.report.recipes.query import Query
 
     entries = list_recipes(Query(analyse(inputs, options))) if inputs else []
     if chosen == "json":

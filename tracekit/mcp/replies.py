@@ -48,8 +48,9 @@ class Replies:
         from tracekit.report.analysis.document import build_document
         from tracekit.report.analysis.extent import NOTEBOOK
         from tracekit.report.brief import LEAST_BUDGET, to_brief
-        from tracekit.report.recipes.recipe import Query
-        from tracekit.report.recipes.registry import RECIPES, list_shortfalls
+        from tracekit.report.recipes.answers import list_shortfalls
+        from tracekit.report.recipes.query import Query
+        from tracekit.report.recipes.registry import RECIPES
 
         recording = self._store.open(path)
         refused = {recipe.name for recipe, _ in list_shortfalls(Query(recording.analysis))}
@@ -66,9 +67,10 @@ class Replies:
     def ask(self, recording: str, question: str, call: str = "", base: str = "") -> ToolReply:
         """Return the reply to a question, of a call, or beside another recording."""
         from tracekit.report.identifiers import find_call
+        from tracekit.report.recipes.answers import answer_recipe
         from tracekit.report.recipes.document import build_reply
-        from tracekit.report.recipes.recipe import Query
-        from tracekit.report.recipes.registry import answer_recipe, check_parameters, find_recipe
+        from tracekit.report.recipes.query import Query
+        from tracekit.report.recipes.registry import check_parameters, find_recipe
 
         recipe = find_recipe(question)
         check_parameters(recipe, call, base)

@@ -19,8 +19,9 @@ from tracekit.analysis.result import Analysis
 from tracekit.errors import UsageError
 from tracekit.report import wording
 from tracekit.report.identifiers import name_call, name_findings, write_name
-from tracekit.report.recipes.recipe import Query, Recipe, Shortfall
-from tracekit.report.recipes.registry import describe_shortfall, list_shortfalls
+from tracekit.report.recipes.answers import describe_shortfall, list_shortfalls
+from tracekit.report.recipes.query import Query, Shortfall
+from tracekit.report.recipes.registry import Recipe
 from tracekit.report.wording.findings import finding_text
 from tracekit.text import clip, format_duration, plural, printable
 

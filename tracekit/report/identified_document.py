@@ -26,7 +26,7 @@ from tracekit.report.document.blocks import (
 )
 from tracekit.report.identifiers import Identified, name_call, write_name
 from tracekit.report.recipes.call_answers import answer_slow_call, find_no_typical_call
-from tracekit.report.recipes.recipe import Query
+from tracekit.report.recipes.query import Query
 from tracekit.report.wording.budget import PART_WORDS
 from tracekit.text import (
     format_duration,

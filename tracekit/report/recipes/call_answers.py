@@ -8,7 +8,7 @@ from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.report import wording
 from tracekit.report.analysis.models_table import list_models
 from tracekit.report.document.blocks import Column, Table
-from tracekit.report.recipes.recipe import Query, Recipe, Reply, Shortfall
+from tracekit.report.recipes.query import Answer, Query, Reply, Shortfall
 from tracekit.report.recipes.shortfalls import require_calls, require_lengths
 from tracekit.report.wording.budget import PART_WORDS
 from tracekit.text import format_duration, format_percent, format_rounded
@@ -130,33 +130,8 @@ def _describe_whole(query: Query) -> str:
     return f"{count:,} calls{overlap}"
 
 
-CALL_RECIPES = (
-    Recipe(
-        "engines",
-        "Which engine served each call?",
-        answer_engines,
-        (require_calls,),
-        "analysis.windows",
-        "evidence.md#calls",
-        "windows",
-    ),
-    Recipe(
-        "slow-call",
-        "Why is a call slow?",
-        answer_slow_call,
-        (require_calls, require_lengths, find_no_typical_call),
-        "analysis.differences",
-        "evidence.md#budget",
-        "windows",
-        "call",
-    ),
-    Recipe(
-        "call-time",
-        "Where does the time of calls go?",
-        answer_time,
-        (require_calls, require_lengths),
-        "analysis.budget_totals",
-        "evidence.md#budget",
-        "windows",
-    ),
-)
+CALL_ANSWERS = {
+    "engines": Answer(answer_engines, (require_calls,)),
+    "slow-call": Answer(answer_slow_call, (require_calls, require_lengths, find_no_typical_call)),
+    "call-time": Answer(answer_time, (require_calls, require_lengths)),
+}

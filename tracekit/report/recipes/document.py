@@ -15,8 +15,9 @@ from tracekit.report.document.blocks import (
     Table,
     make_sentence,
 )
-from tracekit.report.recipes.recipe import Query, Recipe, Reply
-from tracekit.report.recipes.registry import RECIPES, ListedRecipe, describe_shortfall, list_recipes
+from tracekit.report.recipes.answers import ListedRecipe, describe_shortfall, list_recipes
+from tracekit.report.recipes.query import Query, Reply
+from tracekit.report.recipes.registry import RECIPES, Recipe
 
 
 def build_list(entries: Sequence[ListedRecipe]) -> tuple[Section, ...]:

@@ -9,12 +9,10 @@ import numpy as np
 from tracekit.analysis.availability import Use
 from tracekit.analysis.engines.codes import is_among
 from tracekit.analysis.ownership.owners import Owner
-from tracekit.comparison.compare import compare
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import Engine
-from tracekit.report.comparison.headline import sentence
 from tracekit.report.document.blocks import Item, Items, Table
-from tracekit.report.recipes.recipe import Query, Recipe, Reply, Shortfall
+from tracekit.report.recipes.query import Answer, Query, Reply, Shortfall
 from tracekit.report.recipes.shortfalls import (
     find_ane_use,
     require_base,
@@ -144,38 +142,16 @@ def answer_energy(query: Query) -> Reply:
 def answer_change(query: Query) -> Reply:
     """Return what differs from another recording."""
     assert query.base is not None  # by require_base
+    from tracekit.comparison.compare import compare
     from tracekit.report.comparison.document import build_document
+    from tracekit.report.comparison.headline import sentence
 
     comparison = compare(query.base, query.analysis)
     return Reply(sentence(comparison), build_document(comparison)[1:4])
 
 
-ENGINE_RECIPES = (
-    Recipe(
-        "engine-users",
-        "Who else used the Neural Engine?",
-        answer_neighbours,
-        (require_neural_engine, find_no_ane_rows),
-        "analysis.intervals",
-        "evidence.md#ownership",
-        "timeline",
-    ),
-    Recipe(
-        "energy",
-        "What did a call cost in energy?",
-        answer_energy,
-        (require_power, require_calls, find_no_energy),
-        "analysis.power",
-        "evidence.md#power-and-energy",
-        "engines",
-    ),
-    Recipe(
-        "slower",
-        "Is it slower than another recording?",
-        answer_change,
-        (require_calls, require_lengths, require_base),
-        "tracekit.compare(base, analysis)",
-        "compare.md",
-        parameter="base",
-    ),
-)
+ENGINE_ANSWERS = {
+    "engine-users": Answer(answer_neighbours, (require_neural_engine, find_no_ane_rows)),
+    "energy": Answer(answer_energy, (require_power, require_calls, find_no_energy)),
+    "slower": Answer(answer_change, (require_calls, require_lengths, require_base)),
+}

@@ -17,7 +17,7 @@ from tracekit.model.vocabulary import Engine, Phase
 from tracekit.report.analysis.extent import VERBOSE_TEXT
 from tracekit.report.analysis.finding_entry import describe_finding
 from tracekit.report.document.blocks import Findings
-from tracekit.report.recipes.recipe import Need, Query, Recipe, Reply
+from tracekit.report.recipes.query import Answer, Need, Query, Reply
 from tracekit.report.recipes.shortfalls import (
     require_alike_calls,
     require_calls,
@@ -77,114 +77,70 @@ def _describe_other_work(query: Query) -> str:
 
 
 def _declare(
-    name: str,
-    question: str,
     kinds: Sequence[Kind[Any]],
     absence: Absence,
-    chapter: str,
     needs: tuple[Need, ...] = (require_calls,),
     proofs: tuple[Need, ...] = (),
-) -> Recipe:
-    return Recipe(
-        name,
-        question,
-        _answer_by_findings(kinds, absence),
-        (*needs, require_kinds(kinds, proofs)),
-        "analysis.findings",
-        f"findings.md#{chapter}",
-        "findings",
-    )
+) -> Answer:
+    return Answer(_answer_by_findings(kinds, absence), (*needs, require_kinds(kinds, proofs)))
 
 
-FINDING_RECIPES = (
-    _declare(
-        "left-engine",
-        "Did a model leave its engine, and when?",
+FINDING_ANSWERS = {
+    "left-engine": _declare(
         placement.PLACEMENT_KINDS,
         "No model is seen to change its engine from call to call.",
-        "where-the-model-ran",
         proofs=(require_repeats, require_owners(*_ACCELERATORS)),
     ),
-    _declare(
-        "requested-engine",
-        "Did calls run where the app asked for?",
+    "requested-engine": _declare(
         (NOT_ON_REQUESTED_ENGINE,),
         "No model is seen off the engines that the app requested.",
-        "not-on-requested-engine",
     ),
-    _declare(
-        "pieces",
-        "Are calls cut into pieces, or partly on another engine?",
+    "pieces": _declare(
         (PARTLY_ON_ENGINE,),
         "No model is seen with half of its calls cut into pieces on the Neural Engine, or with several calls"
         " partly on another engine.",
-        "partly-on-engine",
         proofs=(require_owners(*_ACCELERATORS), require_separate_calls),
     ),
-    _declare(
-        "first-call",
-        "What makes the first call slow: loading, compiling?",
+    "first-call": _declare(
         (cold_start.COLD_FIRST_CALL, cold_start.COMPILED_IN_RUN, cold_start.LOADED_AGAIN),
         "No model is seen to be compiled, or loaded again. Of models that stay on one engine, no first call"
         " is clearly longer than the others.",
-        "cold-starts",
     ),
-    _declare(
-        "idle",
-        "Do calls wait while nothing works?",
+    "idle": _declare(
         (waiting.GAPS_IN_CALLS, waiting.MAIN_THREAD_BLOCKED),
         "No model is seen with much idle time in its calls, and none keeps the main thread waiting.",
-        "time-that-calls-lose",
     ),
-    _declare(
-        "contention",
-        "Does other work compete for the Neural Engine?",
+    "contention": _declare(
         (contention.ENGINE_CONTENTION, contention.MODELS_SERIALIZED),
         _describe_other_work,
-        "engine-contention",
         proofs=(
             require_named_owners,
             require_owners(Engine.ANE, is_for_all=True),
             require_calls_on(Engine.ANE),
         ),
     ),
-    _declare(
-        "gpu-sharing",
-        "Does drawing compete for the GPU?",
+    "gpu-sharing": _declare(
         (contention.GPU_SHARED_WITH_RENDERING,),
         "No model is seen to share the GPU with much drawing or work of other processes.",
-        "gpu-shared-with-rendering",
         proofs=(require_calls_on(Engine.GPU), require_gpu_processes),
     ),
-    _declare(
-        "between-calls",
-        "What does the app do between calls?",
+    "between-calls": _declare(
         (beside.WORK_BESIDE_CALLS, beside.CONVERSIONS, beside.ALLOCATIONS, beside.LOAD_PER_CALL),
         "No costly work is seen between calls.",
-        "work-between-the-calls",
     ),
-    _declare(
-        "copies",
-        "Are inputs and outputs copied or converted?",
+    "copies": _declare(
         (COPIES_AROUND_ENGINE, beside.CONVERSIONS),
         "No costly copies or conversions are seen around calls.",
-        "copies-around-engine",
     ),
-    _declare(
-        "lengths",
-        "Do the lengths of calls vary or grow?",
+    "lengths": _declare(
         (latency.LATENCY_OUTLIERS, latency.LATENCY_DRIFT, latency.TWO_POPULATIONS),
         "On its usual engine, no model is seen with single long calls, a drift, or a second kind of length"
         " that overlapping calls do not explain.",
-        "latency-within-a-model",
         proofs=(require_alike_calls,),
     ),
-    _declare(
-        "refused",
-        "Were requests or operators refused?",
+    "refused": _declare(
         (refusals.REQUESTS_FAILED, refusals.OPERATORS_REFUSED, refusals.PROGRAM_NOT_LOADED),
         "The log has no failed request, no refused operator and no program that was not loaded.",
-        "what-failed-or-was-refused",
         (),
     ),
-)
+}

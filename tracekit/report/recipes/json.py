@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from tracekit.report.recipes.recipe import Recipe
-from tracekit.report.recipes.registry import ListedRecipe
+from tracekit.report.recipes.answers import ListedRecipe
+from tracekit.report.recipes.registry import Recipe
 from tracekit.text import escape_json
 
 SCHEMA = "tracekit-recipes/1"

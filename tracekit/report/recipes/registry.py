@@ -1,44 +1,90 @@
-"""The list of all recipes, and the replies of one recording."""
+"""The list of all recipes, from which help, documentation and answers are made; it imports nothing slow."""
 
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
-from tracekit.errors import NotMeasurableError, UsageError
-from tracekit.report.recipes.call_answers import CALL_RECIPES
-from tracekit.report.recipes.engine_answers import ENGINE_RECIPES
-from tracekit.report.recipes.finding_answers import FINDING_RECIPES
-from tracekit.report.recipes.recipe import Query, Recipe, Reply, Shortfall
+from tracekit.errors import UsageError
+from tracekit.frozen import frozen
 from tracekit.text import clip, printable
 
-RECIPES: tuple[Recipe, ...] = (*CALL_RECIPES, *FINDING_RECIPES, *ENGINE_RECIPES)
-"""In the order in which they are listed."""
+Parameter: TypeAlias = Literal["call", "base"]
 _NAME_WIDTH = 60
 
 
-@dataclass(frozen=True)
-class ListedRecipe:
-    """A recipe with its reply, or what the recording lacks for one."""
+@frozen
+class Recipe:
+    """A question to a recording; ``answers.py`` has what it needs, and the function that makes the reply.
 
-    recipe: Recipe
-    reply: Reply | None
-    shortfall: Shortfall | None
+    ``api`` is the Python that answers, of an ``analysis``; ``chapter`` the chapter of the documentation, as
+    ``findings.md#fell-back``; ``place`` the section of a page that shows the answer, "" where none does.
+    ``parameter`` is what the question may take; one that takes a ``base`` needs it.
+    """
+
+    name: str
+    question: str
+    api: str
+    chapter: str
+    place: str = ""
+    parameter: Parameter | None = None
 
 
-def list_recipes(query: Query) -> list[ListedRecipe]:
-    """Return every recipe with its reply, or with what the recording lacks for it."""
-    entries = []
-    for recipe in RECIPES:
-        shortfall = recipe.find_shortfall(query)
-        entries.append(ListedRecipe(recipe, None if shortfall else recipe.answer(query), shortfall))
-    return entries
+def _ask_findings(name: str, question: str, chapter: str) -> Recipe:
+    return Recipe(name, question, "analysis.findings", f"findings.md#{chapter}", "findings")
 
 
-def list_shortfalls(query: Query) -> list[tuple[Recipe, Shortfall]]:
-    """Return the recipes without a reply, each with the reason."""
-    shortfalls = ((recipe, recipe.find_shortfall(query)) for recipe in RECIPES)
-    return [(recipe, shortfall) for recipe, shortfall in shortfalls if shortfall is not None]
+RECIPES: tuple[Recipe, ...] = (
+    Recipe("engines", "Which engine served each call?", "analysis.windows", "evidence.md#calls", "windows"),
+    Recipe(
+        "slow-call",
+        "Why is a call slow?",
+        "analysis.differences",
+        "evidence.md#budget",
+        "windows",
+        parameter="call",
+    ),
+    Recipe(
+        "call-time",
+        "Where does the time of calls go?",
+        "analysis.budget_totals",
+        "evidence.md#budget",
+        "windows",
+    ),
+    _ask_findings("left-engine", "Did a model leave its engine, and when?", "where-the-model-ran"),
+    _ask_findings("requested-engine", "Did calls run where the app asked for?", "not-on-requested-engine"),
+    _ask_findings("pieces", "Are calls cut into pieces, or partly on another engine?", "partly-on-engine"),
+    _ask_findings("first-call", "What makes the first call slow: loading, compiling?", "cold-starts"),
+    _ask_findings("idle", "Do calls wait while nothing works?", "time-that-calls-lose"),
+    _ask_findings("contention", "Does other work compete for the Neural Engine?", "engine-contention"),
+    _ask_findings("gpu-sharing", "Does drawing compete for the GPU?", "gpu-shared-with-rendering"),
+    _ask_findings("between-calls", "What does the app do between calls?", "work-between-the-calls"),
+    _ask_findings("copies", "Are inputs and outputs copied or converted?", "copies-around-engine"),
+    _ask_findings("lengths", "Do the lengths of calls vary or grow?", "latency-within-a-model"),
+    _ask_findings("refused", "Were requests or operators refused?", "what-failed-or-was-refused"),
+    Recipe(
+        "engine-users",
+        "Who else used the Neural Engine?",
+        "analysis.intervals",
+        "evidence.md#ownership",
+        "timeline",
+    ),
+    Recipe(
+        "energy",
+        "What did a call cost in energy?",
+        "analysis.power",
+        "evidence.md#power-and-energy",
+        "engines",
+    ),
+    Recipe(
+        "slower",
+        "Is it slower than another recording?",
+        "tracekit.compare(base, analysis)",
+        "compare.md",
+        parameter="base",
+    ),
+)
+"""In the order in which they are listed."""
 
 
 def find_recipe(name: str) -> Recipe:
@@ -56,23 +102,3 @@ def check_parameters(recipe: Recipe, call: str | None, base: str | None) -> None
     for text, parameter in ((call, "call"), (base, "base")):
         if text and recipe.parameter != parameter:
             raise UsageError(f"The question {recipe.name} takes no {parameter}: {recipe.question}")
-
-
-def answer_recipe(recipe: Recipe, query: Query) -> Reply:
-    """Return the reply to a question. Raises ``NotMeasurableError`` where there is none."""
-    shortfall = recipe.find_shortfall(query)
-    if shortfall is None:
-        return recipe.answer(query)
-    raise NotMeasurableError(write_refusal(recipe, shortfall))
-
-
-def describe_shortfall(recipe: Recipe, shortfall: Shortfall) -> str:
-    """Return the question and why this recording has no answer, which is not the answer "no"."""
-    return f"{recipe.question} Not known: {shortfall.reason}"
-
-
-def write_refusal(recipe: Recipe, shortfall: Shortfall) -> str:
-    """Return why there is no reply, and the step that would give one, as sentences."""
-    step = shortfall.step
-    advice = f" {' '.join(filter(None, (step.text, step.command)))}" if step else ""
-    return f"This recording does not answer {recipe.question!r}: {shortfall.reason}.{advice}"

@@ -14,11 +14,10 @@ from tracekit.analysis.findings.kind import Kind
 from tracekit.analysis.findings.kind import Need as KindNeed
 from tracekit.analysis.findings.latency import list_unlike
 from tracekit.analysis.findings.series import FEWEST
-from tracekit.comparison.findings_shown import explain_unseen
 from tracekit.model.columns import BoolArray
 from tracekit.model.schemas import ANE_TABLES, GPU_INTERVALS
 from tracekit.model.vocabulary import Engine
-from tracekit.report.recipes.recipe import Need, Query, Shortfall
+from tracekit.report.recipes.query import Need, Query, Shortfall
 from tracekit.report.wording.findings.actions import NextStep, next_steps
 from tracekit.report.wording.names import engine_name, format_name_inside
 from tracekit.text import plural
@@ -177,6 +176,8 @@ def require_kinds(kinds: Sequence[Kind[Any]], proofs: Sequence[Need] = ()) -> Ne
             and not {kind.need for kind in kinds} & {KindNeed.LOG, KindNeed.REQUESTS}
         ):
             return require_lengths(query)
+        from tracekit.comparison.findings_shown import explain_unseen
+
         rows = _mark_all(query)
         for kind in kinds:
             reason = explain_unseen(query.observations, kind, rows)

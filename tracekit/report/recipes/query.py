@@ -1,17 +1,19 @@
-"""``Recipe``: a question about a recording, what it needs, and the function that makes the reply."""
+"""``Query``: a question's recording; ``Answer``: what a recipe needs of it, and how it replies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.result import Analysis
-from tracekit.comparison.observations import Observations
 from tracekit.report.document.blocks import Block
 from tracekit.report.wording.findings.actions import NextStep
+
+if TYPE_CHECKING:
+    from tracekit.comparison.observations import Observations
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class Query:
     @cached_property
     def observations(self) -> Observations:
         """The numbers of each call, and why some are not known."""
+        from tracekit.comparison.observations import Observations
+
         return Observations(self.analysis)
 
 
@@ -54,28 +58,11 @@ class Reply:
 
 Need: TypeAlias = Callable[[Query], Shortfall | None]
 """Returns what a recording lacks to answer a question; None where it lacks nothing."""
-Parameter: TypeAlias = Literal["call", "base"]
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """A question to a recording.
+class Answer:
+    """What a recipe needs of a recording, and the function that makes its reply."""
 
-    Of its ``needs``, the first shortfall counts. ``parameter`` is what the question may
-    take; one that takes a ``base`` needs it. ``place`` is the section of a page that shows the answer, ""
-    where none does; ``chapter`` the chapter of the documentation, as ``findings.md#fell-back``. ``api`` is
-    the Python that answers, of an ``analysis``.
-    """
-
-    name: str
-    question: str
-    answer: Callable[[Query], Reply]
+    make_reply: Callable[[Query], Reply]
     needs: tuple[Need, ...]
-    api: str
-    chapter: str
-    place: str = ""
-    parameter: Parameter | None = None
-
-    def find_shortfall(self, query: Query) -> Shortfall | None:
-        """Return what the recording lacks; None where it lacks nothing."""
-        return next(filter(None, (need(query) for need in self.needs)), None)
