@@ -169,24 +169,42 @@ MOST_MODULES_FOR_EXPORTS = 233
 """Each module takes about half a millisecond of every start."""
 
 
-@pytest.mark.integration
-def test_analysing_an_export_imports_no_more_than_it_needs() -> None:
-    """Half of the time that `tracekit analyze` takes for a small export is imports."""
+MODULES_FOR_A_RECIPE = 20
+"""Those that `tracekit recipe` may import beyond the analysis: the recipes with their findings."""
+
+
+def list_imported(*arguments: str) -> set[str]:
+    """Return the modules that a command imports for a small export."""
     code = (
         "import sys; from tracekit.cli import main; main(standalone_mode=False);"
         "sys.exit(' '.join(sys.modules))"  # on stderr
     )
     exports = sorted(map(str, (ROOT / "sample_traces" / "ane-e5rt-macos26").glob("*.xml")))
     ran = subprocess.run(
-        [sys.executable, "-c", code, "analyze", *exports],
+        [sys.executable, "-c", code, *arguments, *exports],
         capture_output=True,
         text=True,
         check=False,
     )
-    loaded = set(ran.stderr.split())
-    assert "tracekit.analysis.pipeline" in loaded, ran.stderr
+    assert "tracekit.analysis.pipeline" in ran.stderr.split(), ran.stderr
+    return set(ran.stderr.split())
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("arguments", "most_modules"),
+    [
+        (("analyze",), MOST_MODULES_FOR_EXPORTS),
+        (("recipe", "engines"), MOST_MODULES_FOR_EXPORTS + MODULES_FOR_A_RECIPE),
+    ],
+)
+def test_analysing_an_export_imports_no_more_than_it_needs(
+    arguments: tuple[str, ...], most_modules: int
+) -> None:
+    """Half of the time that `tracekit analyze` takes for a small export is imports."""
+    loaded = list_imported(*arguments)
     assert not loaded & NOT_FOR_EXPORTS
-    assert sum(name.startswith("tracekit.") for name in loaded) <= MOST_MODULES_FOR_EXPORTS
+    assert sum(name.startswith("tracekit.") for name in loaded) <= most_modules
 
 
 def test_the_public_names() -> None:

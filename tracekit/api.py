@@ -5,7 +5,7 @@ Only this module joins data and reports; ``model``, ``analysis`` and ``compariso
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from tracekit import analysis, comparison, load
 from tracekit.errors import UsageError
 from tracekit.model import trace
-from tracekit.text import without_commands
+from tracekit.text import PARAGRAPH_WIDTH, without_commands
 
 if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
+
+    from tracekit.report.document.blocks import Section
 
 _P = ParamSpec("_P")
 _Held = TypeVar("_Held")
@@ -92,6 +94,26 @@ class Analysis(analysis.Analysis):
             raise UsageError(f"An analysis has no table '{table}'. Its tables are {', '.join(FRAMES)}.")
         return FRAMES[table].build(self)
 
+    def recipes(self) -> pd.DataFrame:
+        """Return a row per question: its "answer", or the "reason" why there is none and the next "step"."""
+        from tracekit.report.recipes.answers import list_recipes
+        from tracekit.report.recipes.query import Query
+        from tracekit.report.recipes.recipe_frame import build_frame
+
+        return build_frame(list_recipes(Query(self)))
+
+    def ask(self, recipe: str, *, call: str = "", base: analysis.Analysis | None = None) -> RecipeReply:
+        """Return the reply to one of the ``recipes``, of a ``call`` ("Tagger/7"), or beside ``base``.
+
+        Raises ``NotMeasurableError`` where this recording has none, and ``UsageError`` for any other recipe.
+        """
+        from tracekit.report.recipes.document import build_answer
+        from tracekit.report.recipes.registry import check_parameters, find_recipe
+
+        question = find_recipe(recipe)
+        check_parameters(question, call, "base" if base else "")
+        return RecipeReply(build_answer(question, self, call, base))
+
     def to_text(self, verbose: bool = False) -> str:
         """Return the text that ``tracekit analyze`` prints, with ``verbose`` that of ``-v``."""
         from tracekit.report.analysis.text import TextLayout, to_text
@@ -121,6 +143,33 @@ class Analysis(analysis.Analysis):
         from tracekit.report.pictures.figure import timeline_figure
 
         return timeline_figure(self)
+
+
+class RecipeReply:
+    """The reply to a question about a recording, with what it rests on."""
+
+    def __init__(self, sections: Sequence[Section]) -> None:
+        self._sections = sections
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        from tracekit.report.html.notebook import document_html
+
+        return document_html(self._sections)
+
+    def to_text(self) -> str:
+        """Return the text that ``tracekit recipe`` prints."""
+        from tracekit.report.document.text_printer import Page, print_text
+
+        return without_commands(print_text(self._sections, Page(PARAGRAPH_WIDTH)))
+
+    def to_markdown(self) -> str:
+        """Return the text for a ticket: GitHub's Markdown."""
+        from tracekit.report.document.markdown_printer import print_markdown
+
+        return without_commands(print_markdown(self._sections))
 
 
 class Comparison(comparison.Comparison):

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 import tracekit
 from tracekit.cli import main
+from tracekit.report.recipes.registry import RECIPES
 
 ROOT = Path(__file__).resolve().parents[2]
 CONTEXT = click.Context(main)
@@ -38,6 +39,15 @@ def test_every_command_has_help_with_an_example_and_stands_in_the_readme(command
 
 def test_the_list_of_commands_is_not_cut_short() -> None:
     assert "..." not in CliRunner().invoke(main, ["--help"]).output.split("Commands:")[1]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["recipe", "--help"]])
+def test_help_ends_with_every_question_of_the_registry(arguments: list[str]) -> None:
+    text = (
+        CliRunner().invoke(main, arguments).output.split("Questions (tracekit recipe NAME MyApp.trace):")[1]
+    )
+    listed = [line.split(maxsplit=1) for line in text.strip().splitlines()]
+    assert listed == [[recipe.name, recipe.question] for recipe in RECIPES]
 
 
 def with_subcommands() -> dict[str, click.Command]:

@@ -122,6 +122,12 @@ class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*super().list_commands(ctx), *_COMMANDS, *_find_plugins().names})
 
+    def format_epilog(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the questions after the commands."""
+        from tracekit.cli.questions_help import write_questions
+
+        write_questions(formatter)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in _COMMANDS:
             return _import_command(cmd_name)
@@ -214,5 +220,6 @@ def main() -> None:
     \b
     Start with:
       tracekit analyze MyApp.trace     the engine of each inference, as text
+      tracekit recipes MyApp.trace     the questions that it answers, with the answers
       tracekit tables MyApp.trace      the tables of a recording
     """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tracekit.cli.documents import print_document
-from tracekit.cli.output import HELP, add_output_options, check_output, guess_format, write_output
+from tracekit.cli.output import HELP, add_document_options, write_output
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
 from tracekit.text import plural, printable
@@ -59,13 +59,7 @@ _FAILING = {
     type=click.Choice(list(_FAILING)),
     help="Exit with 1 if a rule of this effect matches. Repeatable.",
 )
-@click.option(
-    "--format",
-    "file_format",
-    type=click.Choice(["text", "markdown", "json", "sarif"]),
-    help="Format (default: by the extension of --output, else text).",
-)
-@add_output_options
+@add_document_options(_FORMATS)
 def lint_command(
     paths: tuple[str, ...],
     chip: str,
@@ -74,7 +68,7 @@ def lint_command(
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     fail_on: tuple[str, ...],
-    file_format: str | None,
+    file_format: str,
     output: str,
     force: bool,
 ) -> None:
@@ -90,18 +84,16 @@ def lint_command(
       tracekit lint Segmenter.mlpackage Tagger.mlpackage --fail-on wrong-numbers -o lint.sarif
       tracekit rules CV03
     """
-    check_output(output, force)
-    chosen = guess_format(file_format, output, _FORMATS)
     from tracekit.mlmodels import find_enclosing_model, read_model
     from tracekit.mlmodels.rules.lint import lint_model
     from tracekit.mlmodels.rules.rule_target import make_target
 
     models = list(dict.fromkeys(find_enclosing_model(Path(path)) for path in paths))
-    if len(models) > 1 and chosen == "json":
+    if len(models) > 1 and file_format == "json":
         raise UsageError("JSON holds one model: name one, or choose SARIF.")
     target = make_target(chip, system, units or "")
     results = [lint_model(read_model(path), target, select, ignore) for path in models]
-    _write(results, chosen, output, force)
+    _write(results, file_format, output, force)
     effects = set().union(*(_FAILING[name] for name in fail_on))
     failing = {result.model.path: list(_iter_rules(result, effects)) for result in results}
     for path, rules in failing.items():

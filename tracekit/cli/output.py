@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import tempfile
@@ -46,6 +47,30 @@ def add_output_options(command: _Command) -> _Command:
     return click.option(
         "-o", "--output", default="-", metavar="FILE", help="Write to FILE; - is standard output (default)."
     )(command)
+
+
+def add_document_options(by_extension: dict[str, str]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds ``--format``, ``-o/--output`` and ``-f/--force``.
+
+    ``by_extension`` has the formats by the extensions of files. The output is checked before the command
+    runs, and ``file_format`` is the format that was requested, the extension's, or text.
+    """
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def run(*args: Any, file_format: str | None, output: str, force: bool, **values: Any) -> Any:
+            check_output(output, force)
+            chosen = guess_format(file_format, output, by_extension)
+            return command(*args, file_format=chosen, output=output, force=force, **values)
+
+        return click.option(
+            "--format",
+            "file_format",
+            type=click.Choice([*by_extension.values()]),
+            help="Format (default: by the extension of --output, else text).",
+        )(add_output_options(run))
+
+    return add
 
 
 def add_raw_option(command: _Command) -> _Command:

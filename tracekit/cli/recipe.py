@@ -7,32 +7,32 @@ import click
 from tracekit.cli.analysing import add_analysis_options, analyse
 from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.documents import write_document
-from tracekit.cli.output import HELP, add_output_options, check_output, explain_inputs, guess_format
+from tracekit.cli.output import HELP, add_document_options, explain_inputs
+from tracekit.cli.questions_help import QuestionsCommand
 
 _FORMATS = {".txt": "text", ".md": "markdown"}
 
 
-@click.command("recipe", context_settings=HELP, short_help="Answer one question about a recording.")
+@click.command(
+    "recipe",
+    QuestionsCommand,
+    context_settings=HELP,
+    short_help="Answer one question about a recording.",
+)
 @click.argument("name", metavar="NAME")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("--call", "call_name", metavar="MODEL/N", help="The call that the question is about: Tagger/7.")
+@click.option("--call", metavar="MODEL/N", help="The call that the question is about: Tagger/7.")
 @click.option("--base", type=click.Path(), metavar="FILE", help="The earlier recording to compare with.")
 @add_analysis_options
-@click.option(
-    "--format",
-    "file_format",
-    type=click.Choice(["text", "markdown"]),
-    help="Format (default: by the extension of --output, else text).",
-)
-@add_output_options
+@add_document_options(_FORMATS)
 @explain_inputs
 def recipe_command(
     name: str,
     inputs: tuple[str, ...],
-    call_name: str | None,
+    call: str | None,
     base: str | None,
     options: AnalysisOptions,
-    file_format: str | None,
+    file_format: str,
     output: str,
     force: bool,
 ) -> None:
@@ -49,21 +49,12 @@ def recipe_command(
     Exit codes: 0; 5 if this recording does not answer the question: the message has the reason and the step
     that would.
     """
-    check_output(output, force)
-    chosen = guess_format(file_format, output, _FORMATS)
-    from tracekit.report.recipes.answers import answer_recipe
-    from tracekit.report.recipes.document import build_reply
-    from tracekit.report.recipes.query import Query
     from tracekit.report.recipes.registry import check_parameters, find_recipe
 
     recipe = find_recipe(name)
-    check_parameters(recipe, call_name, base)
-    analysis = analyse(inputs, options)
-    row = None
-    if call_name is not None:
-        from tracekit.report.identifiers import find_call
+    check_parameters(recipe, call, base)
+    from tracekit.report.recipes.document import build_answer
 
-        row = find_call(analysis, call_name)
+    analysis = analyse(inputs, options)
     base_analysis = analyse((base,), options) if base is not None else None
-    reply = answer_recipe(recipe, Query(analysis, row, base_analysis))
-    write_document(build_reply(recipe, reply), chosen, output, force)
+    write_document(build_answer(recipe, analysis, call or "", base_analysis), file_format, output, force)

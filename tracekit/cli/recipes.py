@@ -7,14 +7,7 @@ import click
 from tracekit.cli.analysing import add_analysis_options, analyse
 from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.documents import write_document
-from tracekit.cli.output import (
-    HELP,
-    add_output_options,
-    check_output,
-    explain_inputs,
-    guess_format,
-    write_output,
-)
+from tracekit.cli.output import HELP, add_document_options, explain_inputs, write_output
 
 _FORMATS = {".txt": "text", ".md": "markdown", ".json": "json"}
 
@@ -22,16 +15,10 @@ _FORMATS = {".txt": "text", ".md": "markdown", ".json": "json"}
 @click.command("recipes", context_settings=HELP, short_help="List the questions that a recording answers.")
 @click.argument("inputs", nargs=-1, metavar="[INPUT...]")
 @add_analysis_options
-@click.option(
-    "--format",
-    "file_format",
-    type=click.Choice(["text", "markdown", "json"]),
-    help="Format (default: by the extension of --output, else text).",
-)
-@add_output_options
+@add_document_options(_FORMATS)
 @explain_inputs
 def recipes_command(
-    inputs: tuple[str, ...], options: AnalysisOptions, file_format: str | None, output: str, force: bool
+    inputs: tuple[str, ...], options: AnalysisOptions, file_format: str, output: str, force: bool
 ) -> None:
     """List the questions that a recording answers, with the answers, and those that it does not.
 
@@ -43,16 +30,14 @@ def recipes_command(
       tracekit recipes MyApp.trace
       tracekit recipes
     """
-    check_output(output, force)
-    chosen = guess_format(file_format, output, _FORMATS)
     from tracekit.report.recipes.answers import list_recipes
     from tracekit.report.recipes.document import build_list, build_questions
     from tracekit.report.recipes.query import Query
 
     entries = list_recipes(Query(analyse(inputs, options))) if inputs else []
-    if chosen == "json":
+    if file_format == "json":
         from tracekit.report.recipes.json import to_json
 
         write_output(to_json(entries), output, force, is_document=True)
         return
-    write_document(build_list(entries) if inputs else build_questions(), chosen, output, force)
+    write_document(build_list(entries) if inputs else build_questions(), file_format, output, force)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tracekit.cli.output import HELP, add_output_options, check_output, guess_format, write_output
+from tracekit.cli.output import HELP, add_document_options, write_output
 from tracekit.cli.terminal import measure_text_width
 
 _FORMATS = {".txt": "text", ".md": "markdown", ".json": "json"}
@@ -12,14 +12,8 @@ _FORMATS = {".txt": "text", ".md": "markdown", ".json": "json"}
 
 @click.command("rules", context_settings=HELP, short_help="List and explain the rules.")
 @click.argument("name", metavar="[ID]", required=False, default="")
-@click.option(
-    "--format",
-    "file_format",
-    type=click.Choice(["text", "markdown", "json"]),
-    help="Format (default: by the extension of --output, else text).",
-)
-@add_output_options
-def rules_command(name: str, file_format: str | None, output: str, force: bool) -> None:
+@add_document_options(_FORMATS)
+def rules_command(name: str, file_format: str, output: str, force: bool) -> None:
     """List the rules that tracekit lint holds models against, and those by which analyze reads stacks.
 
     With an ID, explain one: what it is checked on, its evidence with the sources, what speaks against it.
@@ -30,13 +24,11 @@ def rules_command(name: str, file_format: str | None, output: str, force: bool) 
       tracekit rules CV03
       tracekit rules --format json -o rules.json
     """
-    check_output(output, force)
-    chosen = guess_format(file_format, output, _FORMATS)
     from tracekit.report.models.rules_document import build_rules, to_json
 
-    if chosen == "json":
+    if file_format == "json":
         write_output(to_json(name), output, force, is_document=True)
-    elif chosen == "markdown":
+    elif file_format == "markdown":
         from tracekit.report.document.markdown_printer import print_markdown
 
         write_output(print_markdown(build_rules(name)), output, force)

@@ -11,7 +11,7 @@ from tracekit.cli.analysing import add_analysis_options, analyse
 from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.documents import write_document
 from tracekit.cli.noise import is_library, list_library_programs
-from tracekit.cli.output import HELP, add_output_options, check_output, guess_format, write_output
+from tracekit.cli.output import HELP, add_document_options, write_output
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import NotMeasurableError, UsageError
 from tracekit.text import plural, printable
@@ -28,17 +28,11 @@ _FORMATS = {".txt": "text", ".md": "markdown", ".json": "json"}
 
 @click.command("spread", context_settings=HELP, short_help="Show how much runs of a program differ.")
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
-@click.option(
-    "--format",
-    "file_format",
-    type=click.Choice(["text", "markdown", "json"]),
-    help="Format (default: by the extension of --output, else text).",
-)
 @add_analysis_options
-@add_output_options
+@add_document_options(_FORMATS)
 def spread_command(
     inputs: tuple[str, ...],
-    file_format: str | None,
+    file_format: str,
     options: AnalysisOptions,
     output: str,
     force: bool,
@@ -55,10 +49,8 @@ def spread_command(
 
     Exit codes: 0; 5 if no two runs of a build have a number in common.
     """
-    check_output(output, force)
-    chosen = guess_format(file_format, output, _FORMATS)
     programs = _measure_programs(_collect_programs(inputs, options), ", ".join(inputs))
-    if chosen == "json":
+    if file_format == "json":
         from tracekit.report.spread.json import to_json
 
         write_output(to_json(programs), output, force, is_document=True)
@@ -68,7 +60,7 @@ def spread_command(
     sections: list[Section] = []
     for name, builds, spreads in programs:
         sections += build_spread(name, spreads, builds)
-    write_document(sections, chosen, output, force)
+    write_document(sections, file_format, output, force)
 
 
 def _collect_programs(

@@ -66,19 +66,14 @@ class Replies:
 
     def ask(self, recording: str, question: str, call: str = "", base: str = "") -> ToolReply:
         """Return the reply to a question, of a call, or beside another recording."""
-        from tracekit.report.identifiers import find_call
-        from tracekit.report.recipes.answers import answer_recipe
-        from tracekit.report.recipes.document import build_reply
-        from tracekit.report.recipes.query import Query
+        from tracekit.report.recipes.document import build_answer
         from tracekit.report.recipes.registry import check_parameters, find_recipe
 
         recipe = find_recipe(question)
         check_parameters(recipe, call, base)
         opened = self._store.open(recording)
-        row = find_call(opened.analysis, call.removeprefix("call:")) if call else None
         other = self._store.open(base).analysis if base else None
-        reply = answer_recipe(recipe, Query(opened.analysis, row, other))
-        return _print(opened, build_reply(recipe, reply))
+        return _print(opened, build_answer(recipe, opened.analysis, call, other))
 
     def show(self, recording: str, identifier: str) -> ToolReply:
         """Return the detail of a call, a finding, a limit, a model or a table."""

@@ -129,7 +129,7 @@ def _iter_findings(analysis: Analysis) -> Iterator[_Line]:
         text = finding_text(finding, analysis.trace.info)
         if not step_text:
             step = next((step for step in text.next_steps if step.command), None)
-            step_text = f"{step.text} {step.command}" if step else ""
+            step_text = step.line if step else ""
         if finding.is_limit:
             continue
         words = f"{text.title} {text.whole_cost}".rstrip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tracekit.cli.documents import write_document
-from tracekit.cli.output import HELP, add_output_options, check_output, guess_format, write_output
+from tracekit.cli.output import HELP, add_document_options, check_output, write_output
 from tracekit.model.vocabulary import COMPUTE_UNITS
 
 _FORMATS = {".txt": "text", ".md": "markdown", ".json": "json"}
@@ -25,20 +25,14 @@ _FORMATS = {".txt": "text", ".md": "markdown", ".json": "json"}
     "--run", type=click.IntRange(1), default=None, metavar="N", help="The run to use (default: the first)."
 )
 @click.option("--rules", type=click.Path(), metavar="FILE", help="Also write the proposed rules as TOML.")
-@click.option(
-    "--format",
-    "file_format",
-    type=click.Choice(["text", "markdown", "json"]),
-    help="Format (default: by the extension of --output, else text).",
-)
-@add_output_options
+@add_document_options(_FORMATS)
 def read_command(
     recording: str,
     manifest: str,
     compute_units: str | None,
     run: int | None,
     rules: str | None,
-    file_format: str | None,
+    file_format: str,
     output: str,
     force: bool,
 ) -> None:
@@ -51,10 +45,8 @@ def read_command(
 
     Exit codes: 0; 3 for a file that is none; 5 where the recording has no call of a probe.
     """
-    check_output(output, force)
     if rules:
         check_output(rules, force)
-    chosen = guess_format(file_format, output, _FORMATS)
     from tracekit.load import open_trace
     from tracekit.probes.probe_manifest import read_manifest
     from tracekit.probes.probe_reading import read_probes
@@ -65,7 +57,7 @@ def read_command(
         from tracekit.probes.proposals import format_rules, propose_rules
 
         write_output(format_rules(propose_rules(results)), rules, force)
-    if chosen == "json":
+    if file_format == "json":
         from tracekit.report.probes.json import to_json
 
         write_output(to_json(results), output, force, is_document=True)
@@ -73,4 +65,4 @@ def read_command(
     from tracekit.report.probes.document import build_probes
 
     sections = build_probes(results)
-    write_document(sections, chosen, output, force)
+    write_document(sections, file_format, output, force)

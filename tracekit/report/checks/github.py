@@ -80,4 +80,4 @@ def _message(result: CheckResult) -> str:
 
 def _advice(text: FindingText) -> str:
     """Return the first next step that has a command."""
-    return next((f"{step.text} {step.command}" for step in text.next_steps if step.command), "")
+    return next((step.line for step in text.next_steps if step.command), "")

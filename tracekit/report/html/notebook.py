@@ -15,7 +15,7 @@ from tracekit.report.analysis.document import build_document
 from tracekit.report.analysis.extent import NOTEBOOK
 from tracekit.report.analysis.limits import list_limits
 from tracekit.report.comparison.document import build_document as build_comparison
-from tracekit.report.document.blocks import count_note
+from tracekit.report.document.blocks import Section, count_note
 from tracekit.report.document.html_printer import print_block, print_html
 from tracekit.report.html.elements import Html, join, table, tag
 from tracekit.text import clip
@@ -57,17 +57,19 @@ def trace_html(trace: Trace) -> str:
 
 def analysis_html(analysis: Analysis) -> str:
     """Return an analysis' head: its headline, the first findings, up to 20 calls, and its limits."""
-    document = [section for section in build_document(analysis, NOTEBOOK) if not section.is_empty]
-    parts = list(print_html(document).values())
-    rows = sum(part.count("<tr") + part.count("<li") + part.count("<p") for part in parts)
-    return _build_frame(parts, rows)
+    return document_html([section for section in build_document(analysis, NOTEBOOK) if not section.is_empty])
 
 
 def comparison_html(comparison: Comparison) -> str:
     """Return a comparison's head: its sentence, what was compared, the differences, and its cautions."""
-    document = [section for section in build_comparison(comparison) if section.id in COMPARED]
-    parts = list(print_html(document).values())
-    return _build_frame(parts, sum(part.count("<tr") + part.count("<li") for part in parts))
+    return document_html([section for section in build_comparison(comparison) if section.id in COMPARED])
+
+
+def document_html(sections: Sequence[Section]) -> str:
+    """Return sections in a frame of about their height."""
+    parts = list(print_html(sections).values())
+    rows = sum(part.count("<tr") + part.count("<li") + part.count("<p") for part in parts)
+    return _build_frame(parts, rows)
 
 
 def _list_issues(issues: tuple[Issue, ...]) -> Html | None:

@@ -60,5 +60,5 @@ def describe_shortfall(recipe: Recipe, shortfall: Shortfall) -> str:
 def write_refusal(recipe: Recipe, shortfall: Shortfall) -> str:
     """Return why there is no reply, and the step that would give one, as sentences."""
     step = shortfall.step
-    advice = f" {' '.join(filter(None, (step.text, step.command)))}" if step else ""
+    advice = f" {step.line}" if step else ""
     return f"This recording does not answer {recipe.question!r}: {shortfall.reason}.{advice}"

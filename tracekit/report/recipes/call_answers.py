@@ -8,7 +8,7 @@ from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.report import wording
 from tracekit.report.analysis.models_table import list_models
 from tracekit.report.document.blocks import Column, Table
-from tracekit.report.recipes.query import Answer, Query, Reply, Shortfall
+from tracekit.report.recipes.query import RecipeAnswer, Query, Reply, Shortfall
 from tracekit.report.recipes.shortfalls import require_calls, require_lengths
 from tracekit.report.wording.budget import PART_WORDS
 from tracekit.text import format_duration, format_percent, format_rounded
@@ -131,7 +131,7 @@ def _describe_whole(query: Query) -> str:
 
 
 CALL_ANSWERS = {
-    "engines": Answer(answer_engines, (require_calls,)),
-    "slow-call": Answer(answer_slow_call, (require_calls, require_lengths, find_no_typical_call)),
-    "call-time": Answer(answer_time, (require_calls, require_lengths)),
+    "engines": RecipeAnswer(answer_engines, (require_calls,)),
+    "slow-call": RecipeAnswer(answer_slow_call, (require_calls, require_lengths, find_no_typical_call)),
+    "call-time": RecipeAnswer(answer_time, (require_calls, require_lengths)),
 }

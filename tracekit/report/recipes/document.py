@@ -15,7 +15,8 @@ from tracekit.report.document.blocks import (
     Table,
     make_sentence,
 )
-from tracekit.report.recipes.answers import ListedRecipe, describe_shortfall, list_recipes
+from tracekit.report.identifiers import find_call
+from tracekit.report.recipes.answers import ListedRecipe, answer_recipe, describe_shortfall, list_recipes
 from tracekit.report.recipes.query import Query, Reply
 from tracekit.report.recipes.registry import RECIPES, Recipe
 
@@ -31,7 +32,7 @@ def build_list(entries: Sequence[ListedRecipe]) -> tuple[Section, ...]:
     for entry in entries:
         if entry.shortfall is not None:
             step = entry.shortfall.step
-            advice = f" {step.text} {step.command}".rstrip() if step else ""
+            advice = f" {step.line}" if step else ""
             refused.append(
                 Item(f"{describe_shortfall(entry.recipe, entry.shortfall)}.{advice} ({entry.recipe.name})")
             )
@@ -50,7 +51,7 @@ def build_tables(analysis: Analysis) -> tuple[Table, ...]:
     for entry in entries:
         if entry.shortfall is not None:
             step = entry.shortfall.step
-            advice = f"{step.text} {step.command}".rstrip() if step else ""
+            advice = step.line if step else ""
             refusals.append((entry.recipe.question, make_sentence(entry.shortfall.reason), advice))
     tables = (
         Table.from_rows(("question", "answer"), replies, caption="This recording answers", is_wordy=True),
@@ -65,6 +66,17 @@ def build_questions() -> tuple[Section, ...]:
     """Return all questions, without a recording."""
     items = tuple(Item(f"{recipe.name}: {recipe.question}") for recipe in RECIPES)
     return (Section("questions", "Questions", (Items(items),)),)
+
+
+def build_answer(
+    recipe: Recipe, analysis: Analysis, call: str = "", base: Analysis | None = None
+) -> tuple[Section, ...]:
+    """Return the reply to a question about a recording, of a ``call``, or beside ``base``.
+
+    Raises ``NotMeasurableError`` where there is none, and ``UsageError`` for a call that there is not.
+    """
+    row = find_call(analysis, call.removeprefix("call:")) if call else None
+    return build_reply(recipe, answer_recipe(recipe, Query(analysis, row, base)))
 
 
 def build_reply(recipe: Recipe, reply: Reply) -> tuple[Section, ...]:

@@ -12,7 +12,7 @@ from tracekit.analysis.ownership.owners import Owner
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import Engine
 from tracekit.report.document.blocks import Item, Items, Table
-from tracekit.report.recipes.query import Answer, Query, Reply, Shortfall
+from tracekit.report.recipes.query import RecipeAnswer, Query, Reply, Shortfall
 from tracekit.report.recipes.shortfalls import (
     find_ane_use,
     require_base,
@@ -151,7 +151,7 @@ def answer_change(query: Query) -> Reply:
 
 
 ENGINE_ANSWERS = {
-    "engine-users": Answer(answer_neighbours, (require_neural_engine, find_no_ane_rows)),
-    "energy": Answer(answer_energy, (require_power, require_calls, find_no_energy)),
-    "slower": Answer(answer_change, (require_calls, require_lengths, require_base)),
+    "engine-users": RecipeAnswer(answer_neighbours, (require_neural_engine, find_no_ane_rows)),
+    "energy": RecipeAnswer(answer_energy, (require_power, require_calls, find_no_energy)),
+    "slower": RecipeAnswer(answer_change, (require_calls, require_lengths, require_base)),
 }

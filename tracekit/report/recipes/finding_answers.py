@@ -17,7 +17,7 @@ from tracekit.model.vocabulary import Engine, Phase
 from tracekit.report.analysis.extent import VERBOSE_TEXT
 from tracekit.report.analysis.finding_entry import describe_finding
 from tracekit.report.document.blocks import Findings
-from tracekit.report.recipes.query import Answer, Need, Query, Reply
+from tracekit.report.recipes.query import RecipeAnswer, Need, Query, Reply
 from tracekit.report.recipes.shortfalls import (
     require_alike_calls,
     require_calls,
@@ -81,8 +81,8 @@ def _declare(
     absence: Absence,
     needs: tuple[Need, ...] = (require_calls,),
     proofs: tuple[Need, ...] = (),
-) -> Answer:
-    return Answer(_answer_by_findings(kinds, absence), (*needs, require_kinds(kinds, proofs)))
+) -> RecipeAnswer:
+    return RecipeAnswer(_answer_by_findings(kinds, absence), (*needs, require_kinds(kinds, proofs)))
 
 
 FINDING_ANSWERS = {

@@ -1,4 +1,4 @@
-"""``Query``: a question's recording; ``Answer``: what a recipe needs of it, and how it replies."""
+"""``Query``: a question's recording; ``RecipeAnswer``: what a recipe needs of it, and how it replies."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ Need: TypeAlias = Callable[[Query], Shortfall | None]
 
 
 @dataclass(frozen=True)
-class Answer:
+class RecipeAnswer:
     """What a recipe needs of a recording, and the function that makes its reply."""
 
     make_reply: Callable[[Query], Reply]

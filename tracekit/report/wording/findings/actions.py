@@ -32,6 +32,11 @@ class NextStep:
     command: str = ""
     place: Literal["", "timeline", "flame"] = ""
 
+    @property
+    def line(self) -> str:
+        """The text, with the command behind it."""
+        return f"{self.text} {self.command}".rstrip()
+
 
 def next_steps(actions: Sequence[Action], info: TraceInfo) -> Iterator[NextStep]:
     """Yield the next steps for a recording."""
