@@ -95,7 +95,7 @@ class Analysis(analysis.Analysis):
         return FRAMES[table].build(self)
 
     def recipes(self) -> pd.DataFrame:
-        """Return a row per question: its "answer", or the "reason" why there is none and the next "step"."""
+        """Return a row per question: its reply in "answer", or the "reason" for none and the next "step"."""
         from tracekit.report.recipes.answers import list_recipes
         from tracekit.report.recipes.query import Query
         from tracekit.report.recipes.recipe_frame import build_frame

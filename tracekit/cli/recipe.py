@@ -1,4 +1,4 @@
-"""``tracekit recipe``: the answer to one question about a recording."""
+"""``tracekit recipe``: the reply to one question about a recording."""
 
 from __future__ import annotations
 

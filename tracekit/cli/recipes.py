@@ -1,4 +1,4 @@
-"""``tracekit recipes``: the questions that a recording can answer."""
+"""``tracekit recipes``: the questions to a recording, with the replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reply as a page inside the chat, where the client shows MCP Apps: the strip of calls and the answer.
+"""A reply as a page inside the chat, where the client shows MCP Apps: the strip of calls and the document.
 
 The page is a template without data (``ui://tracekit/reply``), which a client fetches once and shows in a
 sandboxed frame; the markup of a reply comes with the tool's result, in its ``_meta``, which no language model

@@ -1,1 +1,1 @@
-"""Recipes: questions that a recording can answer, each declared once with what it needs and its reply."""
+"""Recipes: questions to a recording, each declared once with what it needs and its reply."""

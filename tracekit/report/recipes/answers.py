@@ -1,4 +1,4 @@
-"""The answers of all recipes for one recording, or the reasons why there are none."""
+"""The replies of all recipes for one recording, or the reasons why there are none."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ListedRecipe:
 
 
 def find_shortfall(recipe: Recipe, query: Query) -> Shortfall | None:
-    """Return the first thing that a recording lacks to answer a question; None where it lacks nothing."""
+    """Return the first thing that a recording lacks for a reply; None where it lacks nothing."""
     return next(filter(None, (need(query) for need in _ANSWERS[recipe.name].needs)), None)
 
 
@@ -53,7 +53,7 @@ def answer_recipe(recipe: Recipe, query: Query) -> Reply:
 
 
 def describe_shortfall(recipe: Recipe, shortfall: Shortfall) -> str:
-    """Return the question and why this recording has no answer, which is not the answer "no"."""
+    """Return the question and why this recording has no reply, which is not a "no"."""
     return f"{recipe.question} Not known: {shortfall.reason}"
 
 

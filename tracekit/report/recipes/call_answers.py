@@ -8,7 +8,7 @@ from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.report import wording
 from tracekit.report.analysis.models_table import list_models
 from tracekit.report.document.blocks import Column, Table
-from tracekit.report.recipes.query import RecipeAnswer, Query, Reply, Shortfall
+from tracekit.report.recipes.query import Query, RecipeAnswer, Reply, Shortfall
 from tracekit.report.recipes.shortfalls import require_calls, require_lengths
 from tracekit.report.wording.budget import PART_WORDS
 from tracekit.text import format_duration, format_percent, format_rounded

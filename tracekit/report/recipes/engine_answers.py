@@ -12,7 +12,7 @@ from tracekit.analysis.ownership.owners import Owner
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import Engine
 from tracekit.report.document.blocks import Item, Items, Table
-from tracekit.report.recipes.query import RecipeAnswer, Query, Reply, Shortfall
+from tracekit.report.recipes.query import Query, RecipeAnswer, Reply, Shortfall
 from tracekit.report.recipes.shortfalls import (
     find_ane_use,
     require_base,

@@ -17,7 +17,7 @@ from tracekit.model.vocabulary import Engine, Phase
 from tracekit.report.analysis.extent import VERBOSE_TEXT
 from tracekit.report.analysis.finding_entry import describe_finding
 from tracekit.report.document.blocks import Findings
-from tracekit.report.recipes.query import RecipeAnswer, Need, Query, Reply
+from tracekit.report.recipes.query import Need, Query, RecipeAnswer, Reply
 from tracekit.report.recipes.shortfalls import (
     require_alike_calls,
     require_calls,

@@ -1,4 +1,4 @@
-"""Recipes as a frame: a row per question, with its answer or the reason why there is none."""
+"""Recipes as a frame: a row per question, with its reply or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _COLUMNS = ("recipe", "question", "answer", "reason", "step")
 
 
 def build_frame(entries: Sequence[ListedRecipe]) -> pd.DataFrame:
-    """Return the frame; of ``answer`` and ``reason`` one is missing in each row."""
+    """Return the frame, in each of whose rows the reply or the reason is missing."""
     rows = [
         (
             entry.recipe.name,

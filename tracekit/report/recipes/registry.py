@@ -1,4 +1,4 @@
-"""The list of all recipes, from which help, documentation and answers are made; it imports nothing slow."""
+"""The list of all recipes, from which help, documentation and replies are made; it imports nothing slow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAME_WIDTH = 60
 
 @frozen
 class Recipe:
-    """A question to a recording; ``answers.py`` has what it needs, and the function that makes the reply.
+    """A question to a recording, without the function that makes the reply.
 
     ``api`` is the Python that answers, of an ``analysis``; ``chapter`` the chapter of the documentation, as
     ``findings.md#fell-back``; ``place`` the section of a page that shows the answer, "" where none does.
