@@ -12,10 +12,13 @@ from typing import Any
 
 import pytest
 
-from tracekit.installation import format_install_command, list_namesakes
+from tracekit.errors import UsageError
+from tracekit.installation import format_install_command, list_namesakes, require_packages
 from tracekit.record.doctor import examine
+from tracekit_dashboard.command import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PYTHON = "/envs/work/bin/python"
 
 
@@ -154,13 +157,29 @@ def test_the_doctor_warns_of_a_namesake(environment: Environment) -> None:
     assert check.advice.endswith("\nuv tool install coreml-tracekit")
 
 
+def test_the_packages_of_an_extra_are_named_with_the_command(environment: Environment) -> None:
+    environment.add(INSTALLER="pip\n")
+    (environment.packages / "dash.py").write_text("")
+    with pytest.raises(UsageError) as caught:
+        require_packages("The dashboard", ["dash", "sqlalchemy", "waitress"], "dashboard")
+    assert str(caught.value) == (
+        "The dashboard needs packages that are not installed: sqlalchemy, waitress."
+        f" Install them with: {PYTHON} -m pip install 'coreml-tracekit[dashboard]'"
+    )
+    require_packages("The dashboard", ["dash"], "dashboard")
+
+
+def test_the_dashboard_requires_what_its_extra_has() -> None:
+    extra = PROJECT["optional-dependencies"]["dashboard"]
+    assert [re.split(r"[<>=]", requirement)[0] for requirement in extra] == list(PACKAGES)
+
+
 def test_every_extra_that_is_named_exists() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     texts = [
         path.read_text() for folder in ("tracekit", "dashboard") for path in (ROOT / folder).rglob("*.py")
     ]
     named = {name for text in texts for name in re.findall(r"format_install_command\(['\"](\w+)", text)}
-    assert {"png", "mcp", "fleet", "probe"} <= named <= set(project["optional-dependencies"])
+    assert {"png", "mcp", "fleet", "probe"} <= named <= set(PROJECT["optional-dependencies"])
 
 
 @pytest.mark.integration

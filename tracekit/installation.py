@@ -13,11 +13,13 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from tracekit.errors import UsageError
 from tracekit.text import format_shell_command
 
 if TYPE_CHECKING:
@@ -30,6 +32,21 @@ DISTRIBUTION = "coreml-tracekit"
 def format_install_command(extra: str) -> str:
     """Return the shell command that adds an extra to this copy of tracekit."""
     return _format_command(extra, _find_distribution(), Path(sys.prefix))
+
+
+def require_packages(need: str, names: Sequence[str], extra: str) -> None:
+    """Raise ``UsageError`` with the command that installs an extra where one of its packages is missing.
+
+    ``need`` begins the sentence: "The dashboard". The packages are not imported.
+    """
+    from importlib.util import find_spec
+
+    missing = [name for name in names if find_spec(name) is None]
+    if missing:
+        raise UsageError(
+            f"{need} needs packages that are not installed: {', '.join(missing)}."
+            f" Install them with: {format_install_command(extra)}"
+        )
 
 
 def list_namesakes() -> list[str]:

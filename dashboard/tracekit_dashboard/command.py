@@ -15,10 +15,15 @@ from tracekit.cli.analysing import add_analysis_choices
 from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
+from tracekit.installation import require_packages
 from tracekit.text import escape_lines, printable
 
 if TYPE_CHECKING:
     from tracekit_dashboard.library.analyses import GivenFile
+
+
+PACKAGES = ("cachetools", "dash", "plotly", "sqlalchemy", "waitress")
+"""Those of the extra ``dashboard``."""
 
 
 @click.command(
@@ -92,6 +97,7 @@ def dashboard_command(
       tracekit dashboard --fleet results/
       tracekit dashboard
     """
+    require_packages("The dashboard", PACKAGES, "dashboard")
     paths = [_resolve_existing(name) for name in inputs]
     options.check()
     if options.values() and not inputs:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tracekit.analysis.result import Analysis
 from tracekit.errors import UsageError
+from tracekit.installation import require_packages
 from tracekit.model.columns import IntArray
 from tracekit.model.vocabulary import SERVING, Phase
 from tracekit.report import wording
@@ -28,10 +29,11 @@ def timeline_figure(analysis: Analysis) -> Figure:
     """Return the figure; of lanes with more than ``MOST_MARKS`` bars the longest are drawn.
 
     Names from the recording are escaped: Plotly reads a few HTML tags in text. Raises ``UsageError`` for a
-    trace without times.
+    trace without times, and where Plotly is not installed.
     """
     if not analysis.trace.has_timeline:
         raise UsageError(f"{analysis.trace.info.name} has no times, so there is no timeline.")
+    require_packages("A figure", ["plotly"], "dashboard")
     from plotly import graph_objects
 
     figure = graph_objects.Figure()
