@@ -27,15 +27,16 @@ $(READY): pyproject.toml tracekit/parsers/_columns.pyx tracekit/parsers/xml/_sca
 	$(INSTALL) --editable '.[dev]'
 	@touch $@
 
-demo: $(READY) ## analyse the sample recordings and say where the results are
+demo: $(READY) ## tracekit demo, and all sample recordings as text, JSON and pages
 	@mkdir -p $(OUT)
-	@$(BIN)/tracekit analyze sample_traces/fallback-midway-ios27
+	@$(BIN)/tracekit demo --no-browser
 	@echo
-	@echo "That was sample_traces/fallback-midway-ios27. All $(words $(SAMPLES)) synthetic recordings, as text and JSON:"
+	@echo "All $(words $(SAMPLES)) synthetic recordings, as text, JSON and pages:"
 	@for sample in $(SAMPLES); do \
-		for format in txt json; do \
-			$(BIN)/tracekit analyze $$sample --force --output $(OUT)/$$(basename $$sample).$$format || exit 1; \
-		done; \
+		output=$(OUT)/$$(basename $$sample); \
+		$(BIN)/tracekit analyze $$sample --force --output $$output.txt || exit 1; \
+		$(BIN)/tracekit analyze $$sample --force --output $$output.json || exit 1; \
+		$(BIN)/tracekit report $$sample --force --output $$output.html || exit 1; \
 	done
 
 # Where memory serves as a disk (Linux), temporary files go there: the tests write and sync thousands of them.
@@ -79,8 +80,10 @@ format: $(READY) ## let ruff mend what it can
 
 check: lint types test ## lint, types and tests
 
-samples: $(READY) ## write sample_traces/ anew with its generator
+samples: $(READY) ## write sample_traces/ anew with its generator, and pack those that come with the package
 	$(BIN)/python -m sample_generator
+	$(BIN)/python -c 'from tracekit.samples import SAMPLE_RECORDINGS as samples; [print(s.source, s.path) for s in samples]' | \
+		while read -r source path; do $(BIN)/tracekit pack sample_traces/$$source --force -o "$$path" || exit 1; done
 
 bench: $(READY) ## how long things take, and how that grows with their size
 	$(BIN)/python benchmarks/scan.py --out bench-scan.json

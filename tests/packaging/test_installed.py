@@ -70,6 +70,15 @@ def test_an_upgrade_does_not_take_the_other_program(environment: Environment, in
     )
 
 
+def test_the_demo_needs_no_checkout(environment: Environment, wheel_file: Path) -> None:
+    environment.install(wheel_file)
+    printed = environment.run("tracekit", "demo", "--no-browser")
+    assert (printed.returncode, printed.stderr) == (0, "")
+    assert f"{environment.packages}/tracekit/samples/SpeechEncoder.tkpack" in printed.stdout
+    assert "SpeechEncoder left the Neural Engine after its 6th call" in printed.stdout
+    assert "ran on the Neural Engine in all 21 calls" in printed.stdout
+
+
 def test_the_printed_command_adds_the_extra_to_this_copy(
     environment: Environment, index: Path, wheel_file: Path
 ) -> None:

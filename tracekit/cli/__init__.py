@@ -37,6 +37,7 @@ _COMMANDS = (
     "check",
     "pack",
     "plan",
+    "demo",
     "doctor",
     "explain",
     "export",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import dash
 from dash import ALL, Input, Output, State, ctx
 
 from tracekit.errors import TracekitError
+from tracekit.samples import SAMPLE_RECORDINGS
 from tracekit_dashboard.callbacks import polls
 from tracekit_dashboard.callbacks.library_list import ListRequest, find_changes
 from tracekit_dashboard.callbacks.trace import clear_problem, perform, was_pressed
@@ -26,8 +26,6 @@ from tracekit_dashboard.pages.frame import build_problem
 from tracekit_dashboard.pages.tray import build_tray
 
 _NO_UPDATE = dash.no_update
-SAMPLE = Path(__file__).parents[1] / "samples" / "SpeechEncoder.tkpack"
-"""A synthetic recording, ``sample_traces/fallback-midway-ios27`` packed."""
 _PUBLISH = """(%s) => {
     const rows = document.getElementById("library-rows");
     if (!rows) return dash_clientside.no_update;
@@ -196,7 +194,7 @@ def _perform(library: Library, action: str, recording_id: str) -> Node:
         library.notices.clear()
         return None
     if action == "sample":
-        library.add_file(SAMPLE)
+        library.add_file(SAMPLE_RECORDINGS[0].path)
         return None
     recording = library.find_recording(recording_id)
     if action == "drop":

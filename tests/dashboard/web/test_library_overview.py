@@ -18,8 +18,7 @@ from library_support import opened as opened_library
 from worker_support import TWO
 
 import tracekit
-from tracekit.report.analysis.json import to_json
-from tracekit_dashboard.callbacks.library import SAMPLE
+from tracekit.samples import SAMPLE_RECORDINGS
 from tracekit_dashboard.callbacks.library_list import ListRequest, find_changes
 from tracekit_dashboard.library.catalog import Recording
 from tracekit_dashboard.library.library import Library
@@ -102,7 +101,7 @@ def test_the_engines_of_the_calls_are_those_of_the_analysis(text: str, calls: di
 def test_facts_of_a_real_reading_and_the_mark_of_a_copy(tmp_path: Path) -> None:
     with opened_library(tmp_path / "library", TWO) as library:
         first = settled(library, library.add_file(FALLBACK))
-        packed = settled(library, library.add_file(SAMPLE))
+        packed = settled(library, library.add_file(SAMPLE_RECORDINGS[0].path))
         other = settled(library, library.add_file(SAMPLES / "counters-bnns-macos15"))
         assert (first.app, first.windows, json.loads(first.engines)) == (
             "SampleApp",
@@ -115,15 +114,6 @@ def test_facts_of_a_real_reading_and_the_mark_of_a_copy(tmp_path: Path) -> None:
         assert library.find_originals([first, packed, other]) == {packed.id: first.name}
         row = build_row(packed, False, False, first.name)
         assert "The same recording as “fallback-midway-ios27”" in str(row)
-
-
-def test_the_sample_recording_is_the_one_of_the_sources(tmp_path: Path) -> None:
-    """The pack has to be made again (tracekit pack) when the sample or the format changes."""
-    packed, source = (
-        json.loads(to_json(tracekit.analyze(tracekit.open_trace(path)))) for path in (SAMPLE, FALLBACK)
-    )
-    assert packed["windows"] == source["windows"]
-    assert packed["engines"] == source["engines"]
 
 
 def test_a_long_reason_is_shown_on_demand() -> None:
