@@ -60,6 +60,30 @@ class Signpost:
     model: str
     name: str
     category: str
+    subsystem: str = "org.example.SampleApp"
+    metadata: str = ""
+    """The text of its arguments; "" is that of the model."""
+    identifier: int = 0
+    """0: the interval is the only one of its name at a time."""
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token of a language model: when it was there, the tokens before it, and the engine of its pass."""
+
+    time_ns: int
+    context: int
+    engine: str
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A request to a language model: its prompt from ``start_ns`` on, and its tokens."""
+
+    model: str
+    start_ns: int
+    prompt_tokens: int
+    tokens: list[Token] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -95,6 +119,7 @@ class Evidence:
     gpu_active: list[Level] = field(default_factory=list)
     log: list[LogLine] = field(default_factory=list)
     cumulative_counters: bool = False
+    generations: list[Generation] = field(default_factory=list)
 
 
 def around_inferences(recording: Recording, name: str, category: str) -> list[Signpost]:

@@ -64,20 +64,25 @@ def _span(span: Span) -> Row:
 
 
 def _signpost(cells: Cells, post: Signpost) -> Row:
-    message = (named("narrative-text", "model="), named("string", post.model))
+    head, argument = ("", post.metadata) if post.identifier else ("model=", post.model)
+    message = (*((named("narrative-text", head),) if head else ()), named("string", argument))
+    identifier = Element("os-signpost-identifier", "OS_SIGNPOST_ID_EXCLUSIVE", "17216892719917625070")
+    if post.identifier:
+        identifier = number_cell("os-signpost-identifier", post.identifier)
+    is_end = post.kind == "End" and post.identifier  # an End of Apple's package has no arguments
     return (
         time_cell("event-time", post.time_ns),
         cells.thread(post.lane),
         cells.app,
         named("event-type", post.kind),
         named("string", "Process"),
-        Element("os-signpost-identifier", "OS_SIGNPOST_ID_EXCLUSIVE", "17216892719917625070"),
+        identifier,
         named("signpost-name", post.name),
-        named("format-string", "model=%{public}s"),
+        named("format-string", "" if is_end else f"{head}%{{public}}s"),
         cells.text_backtrace(post.lane),
-        named("subsystem", "org.example.SampleApp"),
+        named("subsystem", post.subsystem),
         named("category", post.category),
-        Element("os-log-metadata", f"model={post.model}", children=message),
+        SENTINEL if is_end else Element("os-log-metadata", f"{head}{argument}", children=message),
         cells.emit_location(),
     )
 

@@ -6,6 +6,7 @@ README.md explains each field.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import asdict, astuple
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,11 @@ class EvidenceTruth:
             fields["thread_states"] = self._thread_states()
         if evidence.cumulative_counters:
             fields["counter_deltas"] = self._counter_deltas()
+        if evidence.generations:
+            fields["requests"] = [
+                {**asdict(generation), "tokens": [[*astuple(token)] for token in generation.tokens]}
+                for generation in evidence.generations
+            ]
         return fields
 
     def _interval(self, span: Span) -> JsonObject:

@@ -21,6 +21,7 @@ Files = dict[str, str | bytes]
 
 _INTERVAL = re.compile(r'\{\s+"start_ns"[^{}]*"depth": \d+\s+\}')
 """One of many rows, which reads best as a line."""
+_TOKEN = re.compile(r"\[\s+(\d+),\s+(\d+),\s+(\"[A-Z]+\")\s+\]")
 
 
 def files(recording: Recording, contents: Contents, evidence: Evidence | None = None) -> Files:
@@ -38,4 +39,5 @@ def files(recording: Recording, contents: Contents, evidence: Evidence | None = 
 def truth(recording: Recording, evidence: Evidence) -> str:
     stated = Truth(recording).to_json() | EvidenceTruth(recording, evidence).fields()
     text = json.dumps(stated, indent=1) + "\n"
+    text = _TOKEN.sub(r"[\1, \2, \3]", text)
     return _INTERVAL.sub(lambda interval: " ".join(interval[0].split()), text)

@@ -25,6 +25,10 @@ from sample_generator.evidence_scenarios import (
     gpu_mpsgraph,
     gpu_mpsgraph_macos15,
 )
+from sample_generator.language_scenarios import (
+    language_model_leaves_engine_macos27,
+    language_model_macos27,
+)
 from sample_generator.log_scenarios import failing_requests_macos27
 from sample_generator.model_scenarios import operators_leave_macos27
 from sample_generator.ownership_scenarios import (
@@ -377,6 +381,8 @@ RECORDINGS: dict[str, Callable[[], Files]] = {
         spill_into_next_call_macos27,
         concurrent_engines_macos27,
         operators_leave_macos27,
+        language_model_macos27,
+        language_model_leaves_engine_macos27,
     )
 }
 """Folder name → the scenario that plays it."""

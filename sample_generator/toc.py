@@ -139,6 +139,10 @@ CORE_AI = f"""
     metal-gpu-intervals target-pid=SINGLE
     metal-gpu-state-intervals
 """
+CORE_AI_SIGNPOSTS = f"""
+    {CORE_AI}
+    os-signpost category=performance subsystem='"com.apple.coreai-models.performance"'
+"""
 CORE_AI_AND_CORE_ML = f"""
     {CORE_AI}
     coreml-os-signpost target-pid=SINGLE

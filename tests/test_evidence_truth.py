@@ -34,6 +34,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "coreai-thirteen-regions-macos27": {"windows": "coreai"},
     "coreai-gpu-fallback-macos27": {"windows": "coreai"},
     "coreai-and-coreml-ios27": {"windows": "auto"},
+    "language-model-macos27": {"windows": "coreai"},
+    "language-model-leaves-engine-macos27": {"windows": "coreai"},
     "waiting-app-ios27": {"windows": "coreml"},
     "same-name-two-processes-macos27": {"windows": "coreml"},
     "two-copies-ios27": {"windows": "coreml"},

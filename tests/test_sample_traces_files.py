@@ -120,7 +120,7 @@ def test_the_generator_does_not_import_the_analysis():
 
 
 def test_the_samples_stay_small():
-    assert sum(path.stat().st_size for folder in RECORDINGS for path in folder.iterdir()) < 4_000_000
+    assert sum(path.stat().st_size for folder in RECORDINGS for path in folder.iterdir()) < 4_800_000
     for bundle in BUNDLES:
         assert sum(path.stat().st_size for path in bundle.rglob("*") if path.is_file()) < 150_000
 

@@ -84,9 +84,9 @@ class Analysis(analysis.Analysis):
         return wording.headline(self.answer)
 
     def to_frame(self, table: str = "windows") -> pd.DataFrame:
-        """Return a frame: "windows", "engines", "attribution", "evidence", "issues" or "findings".
+        """Return a frame: "windows", "engines", "attribution", "evidence", "issues", "findings", …
 
-        Raises ``UsageError`` for any other table.
+        docs/python.md has all of them. Raises ``UsageError`` for any other table.
         """
         from tracekit.columns.frames import FRAMES
 

@@ -178,7 +178,12 @@ def _read_option_files(options: AnalysisOptions) -> dict[str, GivenFile]:
     from tracekit_dashboard.library.analyses import GivenFile
 
     files = {}
-    for name, path in (("windows-csv", options.windows_csv), ("markers", options.markers)):
+    option_paths = {
+        "windows-csv": options.windows_csv,
+        "markers": options.markers,
+        "request-spans": options.request_spans,
+    }
+    for name, path in option_paths.items():
         if path:
             try:
                 files[name] = GivenFile(Path(path).name, io.BytesIO(Path(path).read_bytes()))

@@ -14,6 +14,7 @@ from tracekit.analysis.engines.segments import SEGMENTS, TIMES
 from tracekit.columns.calls import CALL_COLUMNS
 from tracekit.columns.frame import FrameColumn, FrameColumns
 from tracekit.columns.frames import FRAMES
+from tracekit.columns.generation import REQUEST_COLUMNS, TOKEN_COLUMNS
 from tracekit.model import columns
 from tracekit.model.columns import get_unit
 from tracekit.model.vocabulary import Basis
@@ -72,6 +73,7 @@ BUDGET_EVIDENCE = {
     BudgetPart.UNKNOWN: "none",
 }
 _TYPES = {"int64": "integer", "Int64": "integer", "bool": "boolean"}
+_NULLABLE = {"Int64": "integer", "Float64": "number"}
 """Of JSON; a column of another dtype is a string."""
 
 
@@ -79,6 +81,7 @@ def render_schema() -> str:
     """Return the JSON schema of an analysis with the declared columns of a call."""
     document = json.loads(SCHEMA.read_text("utf-8"))
     add_columns(document["properties"]["windows"]["items"])
+    document["properties"]["requests"] = describe_requests()
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
@@ -135,11 +138,29 @@ def add_columns(item: dict[str, Any]) -> None:
             target["required"].append(inner)
 
 
+def describe_requests() -> dict[str, Any]:
+    """Return the JSON schema of requests to language models: the columns of a request, with its tokens."""
+    tokens = _describe_rows(TOKEN_COLUMNS, left_out="request")
+    item = _describe_rows(REQUEST_COLUMNS)
+    item["properties"]["token_list"] = {
+        "type": "array",
+        "items": tokens,
+        "description": "its tokens, in order of time",
+    }
+    item["required"].append("token_list")
+    return {"type": "array", "items": item, "description": "requests to language models, in order of time"}
+
+
+def _describe_rows(frame: FrameColumns[Any], left_out: str = "") -> dict[str, Any]:
+    properties = {name: describe_values(column) for name, column in frame.select("frame") if name != left_out}
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
 def describe_values(column: FrameColumn[Any]) -> dict[str, Any]:
     """Return the JSON schema of a column's values."""
     type_: str | list[str] = _TYPES.get(column.type, "string")
-    if column.type == "Int64":
-        type_ = ["integer", "null"]
+    if column.type in _NULLABLE:
+        type_ = [_NULLABLE[column.type], "null"]
     without_type = {"$ref", "enum"} & column.schema.keys()
     typed = {} if without_type else {"type": type_}
     meaning = column.meaning.replace("missing", "null")

@@ -52,6 +52,7 @@ from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import COMPUTE_UNITS, ENGINES, SERVING, Engine, Phase
 
 if TYPE_CHECKING:
+    from tracekit.analysis.generation.span_rules import SpanRule
     from tracekit.analysis.model_join.given_files import GivenModel, GivenPlan
 
 
@@ -66,6 +67,7 @@ def analyze(
     compute_units: str = "",
     models: Sequence[GivenModel] = (),
     plans: Sequence[GivenPlan] = (),
+    request_spans: str | Path | None = None,
 ) -> Analysis:
     """Return which engine served each inference of a run, and the evidence for it.
 
@@ -77,6 +79,8 @@ def analyze(
     ``compute_units`` is what the app requests from Core ML, such as "cpuAndNeuralEngine"; "" is not known.
     ``models`` and ``plans`` are files of models in the recording and plans of them: a path, ``Name=path``
     with the recording's name of the model, or what ``read_model`` and ``read_plan`` return.
+    ``request_spans`` is a file that names the app's signposts of a language model's steps
+    (docs/language-models.md).
     Raises ``UsageError`` when a selection matches nothing, and for a model or plan that is no model's.
     """
     if not isinstance(trace, Trace):
@@ -87,6 +91,7 @@ def analyze(
         raise UsageError(f"'{compute_units}' is none of the compute units {', '.join(COMPUTE_UNITS)}.")
     signposts = [signposts] if isinstance(signposts, str) else signposts
     rules = load_rules(None if markers is None else Path(markers))
+    span_rules = () if request_spans is None else _read_span_rules(Path(request_spans))
     source = windows if isinstance(windows, str) else "given"
     selection = Selection(process, thread, source, tuple(signposts))
 
@@ -169,6 +174,7 @@ def analyze(
         events=count_events(trace, labels, members),
         metrics=sum_metrics(trace, rows),
         thread_work=None if trace.has_durations else collect_thread_work(trace, labels, rules),
+        span_rules=span_rules,
     )
     return _join_models(analysis, models, plans) if models or plans else analysis
 
@@ -178,6 +184,13 @@ def _join_models(analysis: Analysis, models: Sequence[GivenModel], plans: Sequen
     from tracekit.analysis.model_join.join import join_models
 
     return replace(analysis, joined_models=join_models(analysis, models, plans))
+
+
+def _read_span_rules(path: Path) -> tuple[SpanRule, ...]:
+    """Return the user's rules for signposts of language models, which few need the imports of."""
+    from tracekit.analysis.generation.span_rules import read_span_rules
+
+    return read_span_rules(path)
 
 
 def _parse_windows(windows: WindowSource | Sequence[Window | str]) -> WindowSource | Sequence[Window]:

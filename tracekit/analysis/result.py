@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -20,6 +20,10 @@ from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.run import AnalyzedRun
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.schemas import CORE_AI_LANGUAGE_MODELS
+
+if TYPE_CHECKING:
+    from tracekit.analysis.generation.generations import Generations
 
 
 class Analysis(AnalyzedRun):
@@ -43,6 +47,20 @@ class Analysis(AnalyzedRun):
     @cached_property
     def _calls(self) -> Calls:
         return Calls(self)
+
+    @cached_property
+    def generations(self) -> Generations | None:
+        """The requests to language models, with their phases and tokens; None where no signpost marks any."""
+        if (
+            not self.span_rules
+            and CORE_AI_LANGUAGE_MODELS not in self.trace.signposts["subsystem"].cat.categories
+        ):
+            return None
+        # Few recordings have such signposts: the others need none of the imports.
+        from tracekit.analysis.generation.generations import Generations
+
+        generations = Generations(self._calls)
+        return generations if len(generations) else None
 
     @property
     def call_models(self) -> tuple[ModelCalls, ...]:

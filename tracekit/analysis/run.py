@@ -32,6 +32,7 @@ from tracekit.model.trace import Issue, Trace
 from tracekit.text import plural, printable
 
 if TYPE_CHECKING:
+    from tracekit.analysis.generation.span_rules import SpanRule
     from tracekit.analysis.model_join.joined_model import JoinedModel
 
 _COMPARED = (
@@ -53,6 +54,7 @@ _COMPARED = (
     "events",
     "metrics",
     "joined_models",
+    "span_rules",
 )
 """The results; the other fields follow from them."""
 
@@ -73,7 +75,8 @@ class AnalyzedRun(Content):
     are the limits of the recording and of the analysis, as codes and numbers. ``compute_units`` are those
     that the app requests from Core ML, "" where that is not known. ``thread_work`` is what each thread
     did, of a trace without times; None for a recording. ``joined_models`` are the models whose files or plans
-    were given, held against their calls.
+    were given, held against their calls. ``span_rules`` are the user's for signposts of language
+    models.
     """
 
     trace: Trace
@@ -100,6 +103,7 @@ class AnalyzedRun(Content):
     compute_units: str = ""
     thread_work: ThreadWork | None = None
     joined_models: tuple[JoinedModel, ...] = ()
+    span_rules: tuple[SpanRule, ...] = ()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, AnalyzedRun):

@@ -64,6 +64,13 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
         "--markers", type=click.Path(), metavar="FILE", help="Your own rules, tried before the built-in ones."
     ),
     click.option(
+        "--request-spans",
+        type=click.Path(),
+        metavar="FILE",
+        help="The app's signposts around the steps of a language model: prefill, tokens, sampling"
+        " (docs/language-models.md). Those of Apple's package are known.",
+    ),
+    click.option(
         "--compute-units",
         type=click.Choice(COMPUTE_UNITS, case_sensitive=False),
         help="The compute units that the app requests from Core ML: calls on another engine become a finding."
@@ -266,6 +273,7 @@ def analyse_trace(
         process=options.process,
         thread=options.thread,
         markers=Path(options.markers) if options.markers else None,
+        request_spans=options.request_spans,
     )
 
 

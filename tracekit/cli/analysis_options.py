@@ -52,6 +52,7 @@ class AnalysisOptions:
     windows: WindowSource = "auto"
     samples: str | None = None
     markers: str | None = None
+    request_spans: str | None = None
     compute_units: str | None = None
     symbols: tuple[str, ...] = ()
     overlays: tuple[str, ...] = ()
@@ -123,6 +124,7 @@ NAMES = {
     "windows": "windows",
     "samples": "samples",
     "markers": "markers",
+    "request_spans": "request-spans",
     "compute_units": "compute-units",
     "symbols": "symbols",
     "overlays": "with",
@@ -214,6 +216,7 @@ _CHECKS: dict[str, Callable[[str, object], Any]] = {
     "windows": _make_choice_check(SOURCES),
     "samples": _make_choice_check(SAMPLE_TABLES),
     "markers": _check_text,
+    "request_spans": _check_text,
     "compute_units": _make_choice_check(COMPUTE_UNITS),
     "symbols": _check_texts,
     "overlays": _check_texts,

@@ -41,7 +41,7 @@ _FORMATS = {
 }
 _EXTRAS = ("pprof", "perfetto")
 """Formats whose library is an extra of that name."""
-_TABLES = ("samples", "windows", "attribution", "intervals", "segments")
+_TABLES = ("samples", "windows", "attribution", "intervals", "segments", "requests", "tokens")
 
 
 @click.command(

@@ -7,6 +7,7 @@ from typing import Any
 
 from tracekit.columns.calls import CALL_COLUMNS
 from tracekit.columns.frame import FrameColumns
+from tracekit.columns.generation import REQUEST_COLUMNS, TOKEN_COLUMNS
 from tracekit.columns.run import (
     ATTRIBUTION_COLUMNS,
     BUDGET_COLUMNS,
@@ -24,5 +25,7 @@ FRAMES: Mapping[str, FrameColumns[Any]] = {
     "evidence": EVIDENCE_COLUMNS,
     "issues": ISSUE_COLUMNS,
     "findings": FINDING_COLUMNS,
+    "requests": REQUEST_COLUMNS,
+    "tokens": TOKEN_COLUMNS,
 }
 """The frames of ``Analysis.to_frame`` by name."""

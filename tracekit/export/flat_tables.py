@@ -16,6 +16,7 @@ from tracekit.analysis.classification.sample_labels import find_deciding_frames
 from tracekit.analysis.result import Analysis
 from tracekit.columns.call_rows import CallRows
 from tracekit.columns.calls import CALL_COLUMNS
+from tracekit.columns.generation import REQUEST_COLUMNS, TOKEN_COLUMNS
 from tracekit.columns.run import ATTRIBUTION_COLUMNS
 from tracekit.export.export_view import MAX_NAME, find_sample_windows
 from tracekit.frozen import frozen
@@ -127,6 +128,8 @@ TABLES: dict[str, Callable[[Analysis], FlatTable]] = {
     "attribution": lambda analysis: _wrap_frame(ATTRIBUTION_COLUMNS.build(analysis)),
     "intervals": lambda analysis: _wrap_frame(analysis.trace.intervals),
     "segments": lambda analysis: _wrap_frame(analysis.segments),
+    "requests": lambda analysis: _wrap_frame(REQUEST_COLUMNS.build(analysis)),
+    "tokens": lambda analysis: _wrap_frame(TOKEN_COLUMNS.build(analysis)),
 }
 
 

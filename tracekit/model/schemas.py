@@ -64,6 +64,8 @@ COMMAND_BUFFER_OWNERS = "metal-gpu-submission-to-command-buffer-id"
 
 CORE_ML = "coreml-os-signpost"
 CORE_AI = "ODIEProfile"
+CORE_AI_LANGUAGE_MODELS = "com.apple.coreai-models.performance"
+"""The subsystem of the signposts of Apple's package of language models (apple/coreai-models)."""
 MODEL_INFERENCE = "ModelInferenceTable"
 MODEL_REQUEST = "RequestTable"
 MODEL_LOADING = "ModelLoadingTable"

@@ -230,6 +230,10 @@ def _read_files(options: AnalysisOptions) -> None:
     parse_given_windows(options)
     if options.markers:
         load_rules(Path(options.markers))
+    if options.request_spans:
+        from tracekit.analysis.generation.span_rules import read_span_rules
+
+        read_span_rules(Path(options.request_spans))
 
 
 def _replace_paths(text: str, files: Mapping[str, GivenFile], drafts: Path) -> str:

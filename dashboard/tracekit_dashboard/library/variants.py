@@ -15,6 +15,7 @@ from tracekit_dashboard.library.analysis_state import AnalysisState
 FILES = {
     "windows-csv": "windows.csv",
     "markers": "markers.toml",
+    "request-spans": "request-spans.toml",
     "symbols": "symbols.zip",
     "with": "with.zip",
     "model": "model.zip",

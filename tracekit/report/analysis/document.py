@@ -56,6 +56,7 @@ def build_document(
     absent = {*extent.left_out, *left_out}
     absent |= set() if analysis.thread_work is not None else {"threads"}
     absent |= set() if analysis.joined_models else {"operators"}
+    absent |= {"requests"} if analysis.generations is None else set()
     if not has_timed_sections(analysis):
         absent |= _TIMED
     builders: dict[str, Builder] = {
@@ -105,6 +106,13 @@ def _build_operators(analysis: Analysis, extent: Extent, notes: Footnotes) -> Se
     from tracekit.report.analysis.operators_section import build_operators
 
     return build_operators(analysis, extent, notes)
+
+
+def _build_requests(analysis: Analysis, extent: Extent, notes: Footnotes) -> Section:
+    # Few recordings have such requests, either.
+    from tracekit.report.analysis.requests_section import build_requests
+
+    return build_requests(analysis, extent, notes)
 
 
 def _build_picture(name: str, heading: str) -> Builder:
@@ -160,6 +168,7 @@ _BUILDERS: dict[str, Builder] = {
     "verdict": _build_summary,
     "findings": _build_findings,
     "operators": _build_operators,
+    "requests": _build_requests,
     "threads": build_threads,
     "timeline": _build_picture("timeline", "Timeline"),
     "windows": build_calls,

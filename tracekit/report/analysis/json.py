@@ -87,6 +87,7 @@ def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
         "budgets": build_budget_rows(analysis),
         "submissions": [_model_submissions(model) for model in analysis.submission_summary],
         "models": _models(analysis.joined_models),
+        "requests": _requests(analysis),
         "summary": _summary(analysis),
         "issues": build_issue_documents(analysis),
     }
@@ -119,6 +120,14 @@ def _models(models: tuple[JoinedModel, ...]) -> list[dict[str, Any]]:
     from tracekit.report.analysis.json_joins import joins_document
 
     return joins_document(models)
+
+
+def _requests(analysis: Analysis) -> list[dict[str, Any]]:
+    if analysis.generations is None:
+        return []
+    from tracekit.report.analysis.json_requests import requests_document
+
+    return requests_document(analysis)
 
 
 def _model_submissions(model: ModelSubmissions) -> dict[str, Any]:

@@ -19,6 +19,7 @@ const OPTION_CHOICES = [
   ["Model", () => "", ["model"], () => false],
   ["Plan", () => "", ["plan"], () => false],
   ["Moved by", () => "", ["offset"], () => false],
+  ["Language model", () => "", ["request-spans"], () => false],
   ["Rules", () => "built-in", ["markers"], () => true],
   ["Compute units", () => "", ["compute-units"], () => false],
 ];

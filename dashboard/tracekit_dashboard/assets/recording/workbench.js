@@ -4,7 +4,7 @@ import { createSplitter } from "./splitter.js";
 
 /** Tabs from left to right: the id, the name, and the ids of their sections in order. */
 const TABS = [
-  ["summary", "Summary", ["findings", "notes", "operators", "threads", "engines", "latency", "submissions", "counters"]],
+  ["summary", "Summary", ["findings", "notes", "operators", "requests", "threads", "engines", "latency", "submissions", "counters"]],
   ["calls", "Calls", ["windows"]],
   ["calltree", "Call tree", ["calltree"]],
   ["flame", "Flame graph", ["flame"]],

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 _MAX_LISTED_FILES = 5
 _ANALYSIS_OPTIONS = (
     *("process", "thread", "window", "windows", "windows-csv", "window-signpost", "markers"),
+    "request-spans",
     *("compute-units", "model", "plan"),
 )
 """The options that choose what is analyzed of a trace; with another value of any other, it is read again."""

@@ -1,0 +1,151 @@
+"""``Generations``: the requests to language models of a run, with their phases and tokens."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from tracekit.analysis.findings.calls import Calls
+from tracekit.analysis.generation.growth import Growth, fit_growth
+from tracekit.analysis.generation.phases import PHASES_OF_REQUEST, GenerationPhase, Phases, build_phases
+from tracekit.analysis.generation.requests import MarkedRequests, find_requests
+from tracekit.analysis.generation.role_spans import UNKNOWN, RoleSpans, read_role_spans
+from tracekit.analysis.generation.span_rules import BUILT_IN, SpanRole
+from tracekit.analysis.generation.tokens import Tokens, build_tokens
+from tracekit.model.columns import BoolArray, IntArray
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class Generations:
+    """Requests in order of their start; ``tokens`` are their arrivals.
+
+    Numbers of requests are arrays with an entry per request, ``UNKNOWN`` or NaN where nothing shows them.
+    """
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        analysis = calls.analysis
+        self.spans: RoleSpans = read_role_spans(analysis.trace, (*analysis.span_rules, *BUILT_IN))
+        self.requests: MarkedRequests = find_requests(self.spans)
+        self.tokens: Tokens = build_tokens(self.requests, calls)
+
+    def __len__(self) -> int:
+        return len(self.requests)
+
+    @cached_property
+    def models(self) -> npt.NDArray[np.object_]:
+        """The model of each request: as signposts name it, or the only one that is called; "" for none."""
+        names = self.requests.model.copy()
+        for row in np.flatnonzero(names == "").tolist():
+            names[row] = self._find_model(row)
+        return names
+
+    def _find_model(self, row: int) -> str:
+        """Return the only model that the request's process calls in its time; "" for none or several."""
+        calls, requests = self._calls, self.requests
+        is_inside = (calls.starts >= requests.start_ns[row]) & (calls.ends <= requests.end_ns[row])
+        is_inside &= calls.analysis.window_rows["pid"].to_numpy(np.int64) == requests.pid[row]
+        positions = np.unique(calls.model_of[is_inside])
+        names = {calls.models[position].model for position in positions.tolist() if position >= 0}
+        return names.pop() if len(names) == 1 else ""
+
+    @cached_property
+    def token_counts(self) -> IntArray:
+        """The tokens that each request made; ``UNKNOWN`` where they may be another's."""
+        counts = np.zeros(len(self), np.int64)
+        np.add.at(counts, self.tokens.request, self.tokens.count)
+        return np.where(self.requests.is_mixed, UNKNOWN, counts)
+
+    @cached_property
+    def first_ns(self) -> IntArray:
+        """When the first token of each request was there."""
+        times = np.full(len(self), UNKNOWN, np.int64)
+        times[self.tokens.request[self.tokens.is_first]] = self.tokens.time_ns[self.tokens.is_first]
+        return times
+
+    @cached_property
+    def last_ns(self) -> IntArray:
+        """When the last token of each request was there."""
+        times = np.full(len(self), UNKNOWN, np.int64)
+        np.maximum.at(times, self.tokens.request, self.tokens.time_ns)
+        return times
+
+    @property
+    def first_token_ns(self) -> IntArray:
+        """The time to the first token of each request."""
+        return np.where(self.first_ns == UNKNOWN, UNKNOWN, self.first_ns - self.requests.start_ns)
+
+    @property
+    def decode_ns(self) -> IntArray:
+        """The time from the first token of each request to its last."""
+        return np.where(self.first_ns == UNKNOWN, UNKNOWN, self.last_ns - self.first_ns)
+
+    @cached_property
+    def decode_tokens(self) -> IntArray:
+        """The tokens of each request after those that prefill made."""
+        counts = np.zeros(len(self), np.int64)
+        later = ~self.tokens.is_first
+        np.add.at(counts, self.tokens.request[later], self.tokens.count[later])
+        return np.where(self.requests.is_mixed, UNKNOWN, counts)
+
+    @property
+    def rates(self) -> FloatArray:
+        """The tokens per second of each request in decode; NaN for fewer than two arrivals."""
+        return _divide(self.decode_tokens, self.decode_ns)
+
+    @property
+    def prefill_rates(self) -> FloatArray:
+        """The tokens of each prompt per second of prefill."""
+        return _divide(self.requests.prompt_tokens, self.first_token_ns)
+
+    @cached_property
+    def phases(self) -> Phases:
+        """The phases of the requests whose tokens are known, with their budgets."""
+        known = np.flatnonzero(self.first_ns != UNKNOWN)
+        decoded = known[self.decode_ns[known] > 0]
+        request = np.concatenate([known, decoded])
+        phase = np.repeat(np.arange(len(PHASES_OF_REQUEST)), [len(known), len(decoded)])
+        edges = (
+            np.concatenate([self.requests.start_ns[known], self.first_ns[decoded]]),
+            np.concatenate([self.first_ns[known], self.last_ns[decoded]]),
+        )
+        inner = self.spans.select(SpanRole.SAMPLING), self.spans.select(SpanRole.CACHE)
+        return build_phases(self._calls.analysis, request, phase, self.requests.pid[request], edges, inner)
+
+    def find_phase(self, request: int, phase: GenerationPhase) -> int | None:
+        """Return the position of a request's phase in ``phases``; None where its edges are not known."""
+        code = PHASES_OF_REQUEST.index(phase)
+        rows = np.flatnonzero((self.phases.request == request) & (self.phases.phase == code))
+        return int(rows[0]) if len(rows) else None
+
+    @cached_property
+    def growth(self) -> tuple[Growth | None, ...]:
+        """How the time of each request's tokens grows with its context, of those on the engines of most."""
+        return tuple(self._fit_growth(request) for request in range(len(self)))
+
+    def _fit_growth(self, request: int) -> Growth | None:
+        rows = self.list_decode_tokens(request)
+        engines = self.tokens.engines[rows]
+        if len(engines):
+            rows = rows[engines == np.bincount(engines).argmax()]
+        rows = rows[self.tokens.context[rows] != UNKNOWN]
+        return fit_growth(self.tokens.context[rows], self.tokens.length_ns[rows] // self.tokens.count[rows])
+
+    def list_decode_tokens(self, request: int) -> IntArray:
+        """Return the rows of a request's tokens after the first."""
+        low, high = np.searchsorted(self.tokens.request, [request, request + 1])
+        return np.arange(low + 1, high)
+
+    @property
+    def is_complete(self) -> BoolArray:
+        """Mask of the requests that neither edge of the recording cuts, and whose tokens are their own."""
+        return ~(self.requests.is_cut | self.requests.is_mixed)
+
+
+def _divide(amounts: IntArray, lengths_ns: IntArray) -> FloatArray:
+    is_known = (amounts > 0) & (lengths_ns > 0)
+    rates: FloatArray = np.where(is_known, amounts * 1e9 / np.where(is_known, lengths_ns, 1), np.nan)
+    return rates

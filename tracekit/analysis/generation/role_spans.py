@@ -1,0 +1,112 @@
+"""``RoleSpans``: the signposts that mark steps of language models, with the numbers of their metadata."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fnmatch import translate
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tracekit.analysis.engines.codes import is_among
+from tracekit.analysis.generation.span_rules import ROLE_CODE, SpanRole, SpanRule
+from tracekit.frozen import frozen
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.trace import Trace
+
+UNKNOWN = -1
+"""A number that a span does not have."""
+_SEPARATED = r"(?:^|[\s,;{{(]){}=(?P<value>{})(?:$|[\s,;}})])"
+_NUMBER, _WORD = r"\d{1,9}", r"[^\s,;})]{1,200}"
+
+
+@frozen(eq=False)
+class RoleSpans:
+    """Spans in order of their start: parallel arrays; ``UNKNOWN`` for numbers that a span does not have.
+
+    ``is_open`` marks those that did not end in the recording: their ``end_ns`` is its end.
+    """
+
+    role: IntArray
+    pid: IntArray
+    tid: IntArray
+    start_ns: IntArray
+    end_ns: IntArray
+    is_open: BoolArray
+    tokens: IntArray
+    step: IntArray
+    context: IntArray
+    yields: IntArray
+    model: npt.NDArray[np.object_]
+
+    def __len__(self) -> int:
+        return len(self.role)
+
+    def select(self, *roles: SpanRole) -> RoleSpans:
+        """Return the spans of some roles."""
+        rows = np.flatnonzero(np.isin(self.role, [ROLE_CODE[role] for role in roles]))
+        return RoleSpans(**{name: values[rows] for name, values in vars(self).items()})
+
+
+def read_role_spans(trace: Trace, rules: Sequence[SpanRule]) -> RoleSpans:
+    """Return the signposts that a rule matches, each by the first that does; one without an end is open."""
+    frame = trace.signposts
+    rule_of_row = _match_rules(frame, rules)
+    is_span = is_among(frame["kind"], "interval", "begin")
+    rows = np.flatnonzero((rule_of_row >= 0) & is_span)
+    frame, rule_of_row = frame.iloc[rows], rule_of_row[rows]
+    starts, ends, pids, tids = (
+        frame[name].to_numpy(np.int64) for name in ("start_ns", "end_ns", "pid", "tid")
+    )
+    run_end_ns = max(int(ends.max(initial=0)), trace.info.duration_ns or 0)
+    is_open = is_among(frame["kind"], "begin")
+    is_open |= (ends >= run_end_ns) & (trace.info.duration_ns is not None)
+    numbers = {name: np.full(len(frame), UNKNOWN, np.int64) for name in ("tokens", "step", "context")}
+    models = np.full(len(frame), "", object)
+    for code, rule in enumerate(rules):
+        of_rule = np.flatnonzero(rule_of_row == code)
+        if not len(of_rule):
+            continue
+        messages = pa.array(frame["message"].iloc[of_rule], pa.large_string())
+        for name, values in numbers.items():
+            if key := getattr(rule, name):
+                values[of_rule] = _extract_numbers(messages, key)
+        if rule.model:
+            models[of_rule] = (
+                _extract(messages, rule.model, _WORD).fill_null("").to_numpy(zero_copy_only=False)
+            )
+    order = np.argsort(starts, kind="stable")
+    roles = np.array([ROLE_CODE[rule.role] for rule in rules], np.int64)[rule_of_row]
+    yields = np.array([rule.yields for rule in rules], np.int64)[rule_of_row]
+    ends = np.where(is_open, np.maximum(starts, run_end_ns), ends)
+    columns = (roles, pids, tids, starts, ends, is_open, *numbers.values(), yields, models)
+    return RoleSpans(*(column[order] for column in columns))
+
+
+def _match_rules(frame: pd.DataFrame, rules: Sequence[SpanRule]) -> IntArray:
+    """Return the number of the first rule that each signpost matches; -1 for none."""
+    rule_of_row = np.full(len(frame), -1, np.int64)
+    for code, rule in reversed([*enumerate(rules)]):
+        is_match = np.ones(len(frame), bool)
+        for name, glob in zip(("subsystem", "category", "name"), rule.globs, strict=True):
+            expression = re.compile(translate(glob))
+            words = [word for word in frame[name].cat.categories.tolist() if expression.fullmatch(word)]
+            is_match &= is_among(frame[name], *words)
+        rule_of_row[is_match] = code
+    return rule_of_row
+
+
+def _extract_numbers(messages: pa.Array, key: str) -> IntArray:
+    numbers = pc.cast(_extract(messages, key, _NUMBER), pa.int64())
+    values: IntArray = pc.fill_null(numbers, UNKNOWN).to_numpy(zero_copy_only=False).astype(np.int64)
+    return values
+
+
+def _extract(messages: pa.Array, key: str, value: str) -> pa.Array:
+    """Return the value of a key in each ``key=value, key=value``; null where a message lacks it."""
+    found = pc.extract_regex(messages, pattern=_SEPARATED.format(re.escape(key), value))
+    return pc.struct_field(found, "value")

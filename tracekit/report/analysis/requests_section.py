@@ -1,0 +1,194 @@
+"""The section of requests to language models: their speed, and where the time of each phase goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tracekit.analysis.budget.parts import BUDGET_PARTS, EXECUTING, BudgetPart
+from tracekit.analysis.generation.generations import Generations
+from tracekit.analysis.generation.growth import PER_TOKENS
+from tracekit.analysis.generation.phases import PHASES_OF_REQUEST, GenerationPhase
+from tracekit.analysis.result import Analysis
+from tracekit.model.columns import IntArray
+from tracekit.report.analysis.extent import Extent
+from tracekit.report.document.blocks import BarPart, Block, Column, Paragraph, Section, Table, count_note
+from tracekit.report.viewmodel.limits import Footnotes
+from tracekit.report.wording.budget import PART_WORDS
+from tracekit.report.wording.generation import (
+    ABOUT,
+    MEANING,
+    describe_token_engines,
+    format_growth,
+    format_rate,
+    iter_generation_notes,
+)
+from tracekit.report.wording.names import shorten_model_name
+from tracekit.text import format_percent, format_rounded
+
+_LEAST_SHARE = 0.005
+"""A part with less of every phase would read "0 %" throughout."""
+_MOST_PARTS = 6
+_RANKS = {BudgetPart.UNKNOWN: 2}
+_ALL = "all"
+
+
+def build_requests(analysis: Analysis, extent: Extent, _notes: Footnotes) -> Section:
+    """Return the requests with their speed, then the parts of each phase."""
+    generations = analysis.generations
+    assert generations is not None, "a document without requests leaves this section out"
+    groups = _group_requests(generations, max(extent.most_calls, 12))
+    blocks: list[Block] = [_build_speeds(generations, groups)]
+    listed = sum(len(rows) == 1 for _, rows in groups)
+    if listed < len(generations) and listed:
+        blocks.append(Paragraph(count_note(len(generations) - listed)))
+    blocks += _build_parts(generations, groups)
+    blocks += [Paragraph(MEANING), *map(Paragraph, iter_generation_notes(analysis, generations))]
+    return Section("requests", "Language models", tuple(blocks), ABOUT)
+
+
+def _group_requests(generations: Generations, most: int) -> list[tuple[str, IntArray]]:
+    """Return the requests of each model together where they are several, then each of the first ones."""
+    groups = []
+    for model in dict.fromkeys(generations.models.tolist()):
+        rows = np.flatnonzero(generations.models == model)
+        if len(rows) > 1:
+            groups.append((_ALL, rows))
+        groups += [(f"{row + 1:,}", rows[rows == row]) for row in rows[:most].tolist()]
+    return groups
+
+
+def _build_speeds(generations: Generations, groups: Sequence[tuple[str, IntArray]]) -> Table:
+    requests, models = generations.requests, generations.models
+
+    def write(describe: Callable[[IntArray], str]) -> list[str]:
+        return [describe(rows) for _, rows in groups]
+
+    columns = (
+        Column("model", write(lambda rows: shorten_model_name(str(models[rows[0]])) or "–"), is_clipped=True),
+        Column("request", [name for name, _ in groups], "number"),
+        Column("prompt", write(lambda rows: _format_count(requests.prompt_tokens, rows)), "number"),
+        Column("first token", write(lambda rows: _format_median(generations.first_token_ns, rows)), "number"),
+        Column("tokens", write(lambda rows: _format_sum(generations.token_counts, rows)), "number"),
+        Column("tokens/s", write(lambda rows: format_rate(_pool_rate(generations, rows))), "number"),
+        Column("decode on", write(lambda rows: _describe_engines(generations, rows))),
+        Column(
+            f"growth per {PER_TOKENS:,} tokens",
+            write(lambda rows: format_growth(generations.growth[rows[0]]) if len(rows) == 1 else ""),
+            "number",
+            rank=1,
+        ),
+    )
+    return Table(tuple(column for column in columns if any(column.texts)))
+
+
+def _format_count(values: IntArray, rows: IntArray) -> str:
+    return f"{values[rows[0]]:,}" if len(rows) == 1 and values[rows[0]] >= 0 else ""
+
+
+def _format_sum(values: IntArray, rows: IntArray) -> str:
+    return f"{values[rows].sum():,}" if (values[rows] >= 0).all() else ""
+
+
+def _format_median(values: IntArray, rows: IntArray) -> str:
+    known = values[rows][values[rows] >= 0]
+    return format_rounded(int(np.percentile(known, 50, method="inverted_cdf"))) if len(known) else ""
+
+
+def _pool_rate(generations: Generations, rows: IntArray) -> float:
+    tokens, decode_ns = generations.decode_tokens[rows], generations.decode_ns[rows]
+    counted = tokens > 0
+    length_ns = int(decode_ns[counted].sum())
+    return int(tokens[counted].sum()) * 1e9 / length_ns if length_ns else float("nan")
+
+
+def _describe_engines(generations: Generations, rows: IntArray) -> str:
+    tokens = [generations.list_decode_tokens(row) for row in rows.tolist()]
+    return describe_token_engines(generations, np.concatenate(tokens))
+
+
+def _build_parts(generations: Generations, groups: Sequence[tuple[str, IntArray]]) -> list[Block]:
+    """Return the share of each part in each phase; those of little time in all phases are left out."""
+    phases = generations.phases
+    entries = [
+        (name, rows, phase, _select_phase(generations, rows, phase))
+        for name, rows in groups
+        for phase in PHASES_OF_REQUEST
+    ]
+    entries = [entry for entry in entries if len(entry[3])]
+    if not entries:
+        return []
+    lengths = [int(phases.length_ns[rows].sum()) for *_, rows in entries]
+    parts = _list_parts(generations)
+    inner = (("gaps", phases.gap_ns, 0), ("sampling", phases.sampling_ns, 0), ("cache", phases.cache_ns, 3))
+
+    def write(values: IntArray) -> list[str]:
+        return [
+            _format_share(int(values[rows].sum()), length)
+            for (*_, rows), length in zip(entries, lengths, strict=True)
+        ]
+
+    names = [shorten_model_name(str(generations.models[rows[0]])) or "–" for _, rows, *_ in entries]
+    columns = [
+        *([Column("model", names, is_clipped=True)] if len(set(names)) > 1 else []),
+        Column("request", [name for name, *_ in entries], "number"),
+        Column("phase", [str(phase) for _, _, phase, _ in entries]),
+        Column(
+            "length",
+            [format_rounded(length) for length in lengths],
+            "number",
+            bars=_draw_bars(generations, entries),
+        ),
+        *(
+            Column(_name_part(part), write(phases.sums.sum_part(part)), "number", rank=_RANKS.get(part, 0))
+            for part in parts
+        ),
+        *(Column(name, write(values), "number", rank=rank) for name, values, rank in inner if values.any()),
+    ]
+    return [Table(tuple(columns), caption="Parts of each phase")]
+
+
+def _select_phase(generations: Generations, rows: IntArray, phase: GenerationPhase) -> IntArray:
+    """Return the positions of a phase of some requests."""
+    phases = generations.phases
+    is_phase = phases.phase == PHASES_OF_REQUEST.index(phase)
+    positions: IntArray = np.flatnonzero(is_phase & np.isin(phases.request, rows))
+    return positions
+
+
+def _list_parts(generations: Generations) -> list[BudgetPart]:
+    """Return the parts with most time of any phase, in order of precedence."""
+    phases = generations.phases
+    lengths = np.maximum(phases.length_ns, 1)
+    shares = {part: float((phases.sums.sum_part(part) / lengths).max(initial=0)) for part in BUDGET_PARTS}
+    largest = sorted(BUDGET_PARTS, key=lambda part: -shares[part])[:_MOST_PARTS]
+    return [part for part in BUDGET_PARTS if part in largest and shares[part] >= _LEAST_SHARE]
+
+
+def _name_part(part: BudgetPart) -> str:
+    """Return a part's name; engines as in the list of requests, which is shorter."""
+    words = PART_WORDS[part]
+    return str(words.engine) if part in EXECUTING.values() else words.name
+
+
+def _format_share(amount_ns: int, length_ns: int) -> str:
+    return format_percent(amount_ns / length_ns) if amount_ns and length_ns else "–"
+
+
+def _draw_bars(
+    generations: Generations, entries: Sequence[tuple[str, IntArray, GenerationPhase, IntArray]]
+) -> list[tuple[BarPart, ...]]:
+    sums = generations.phases.sums
+    bars = []
+    for *_, positions in entries:
+        amounts = {part: int(sums.sum_part(part)[positions].sum()) for part in BUDGET_PARTS}
+        length_ns = max(sum(amounts.values()), 1)
+        bars.append(
+            tuple(
+                BarPart(PART_WORDS[part].name, amount_ns / length_ns, str(PART_WORDS[part].engine or ""))
+                for part, amount_ns in amounts.items()
+                if amount_ns
+            )
+        )
+    return bars
