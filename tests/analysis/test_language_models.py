@@ -85,7 +85,7 @@ def test_requests_one_after_another() -> None:
     assert not generations.requests.overlaps.any()
 
 
-def test_tokens_of_requests_at_once_are_told_apart_by_the_context() -> None:
+def test_context_separates_the_tokens_of_requests_at_once() -> None:
     posts = [*generate(0, 100, 8), *generate(20, 300, 4)]
     generations = generations_of(posts)
     assert generations.token_counts.tolist() == [8, 4]
@@ -308,7 +308,7 @@ def test_growth_is_the_slope_of_least_squares() -> None:
     assert growth.slope_ns == pytest.approx(1000 * stats.linregress(context, length_ns).slope)
     assert growth.low_ns < 2_000_000 < growth.high_ns
     assert growth.is_clear
-    assert (growth.tokens, growth.first, growth.last) == (300, 100, 399)
+    assert (growth.tokens, growth.least_context, growth.most_context) == (300, 100, 399)
 
 
 def test_few_tokens_show_no_growth() -> None:

@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.budget.parts import BUDGET_KINDS, EXECUTING, BudgetPart
+from tracekit.analysis.generation.tokens import name_engine_bits
 from tracekit.analysis.result import Analysis
 from tracekit.columns.frame import FrameColumn, FrameColumns, Values
 from tracekit.model.columns import BoolArray, IntArray
-from tracekit.model.vocabulary import SERVING
 from tracekit.report.wording.budget import PART_WORDS
 
 _PHASES = ("prefill", "decode")
@@ -205,11 +205,6 @@ class TokenRows:
         bits, position = np.unique(self.get("engines"), return_inverse=True)
         names = [name_engine_bits(value) or None for value in bits.tolist()]
         return [names[code] for code in position.tolist()]
-
-
-def name_engine_bits(bits: int) -> str:
-    """Return the engines of ``Tokens.engines`` by name: ``ANE, CPU``."""
-    return ", ".join(str(engine) for bit, engine in enumerate(SERVING) if bits >> bit & 1)
 
 
 TOKEN_COLUMNS: FrameColumns[TokenRows] = FrameColumns(

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.generation.growth import Growth, fit_growth
+from tracekit.analysis.generation.marked_requests import MarkedRequests, find_requests
 from tracekit.analysis.generation.phases import PHASES_OF_REQUEST, GenerationPhase, Phases, build_phases
-from tracekit.analysis.generation.requests import MarkedRequests, find_requests
 from tracekit.analysis.generation.role_spans import UNKNOWN, RoleSpans, read_role_spans
 from tracekit.analysis.generation.span_rules import BUILT_IN, SpanRole
 from tracekit.analysis.generation.tokens import Tokens, build_tokens

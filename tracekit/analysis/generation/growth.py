@@ -21,15 +21,15 @@ PER_TOKENS = 1_000
 class Growth:
     """The growth of a token's time per ``PER_TOKENS`` tokens of context, with its interval at ``LEVEL``.
 
-    ``tokens`` is the number of those that show it; ``first`` and ``last`` are their least and most context.
+    ``tokens`` is the number of those that show it; ``least_context`` and ``most_context`` are theirs.
     """
 
     slope_ns: float
     low_ns: float
     high_ns: float
     tokens: int
-    first: int
-    last: int
+    least_context: int
+    most_context: int
 
     @property
     def is_clear(self) -> bool:

@@ -140,9 +140,9 @@ def _sum_budgets(analysis: AnalyzedRun, pid: IntArray, starts: IntArray, ends: I
         nothing,
         ane_may_be_target(labels),
     )
-    seen = dict.fromkeys(SERVING, nothing > 0)
+    unseen = dict.fromkeys(SERVING, nothing > 0)
     waiting = analysis.budget.evidence.waiting
-    evidence = Evidence(trace, labels, members, rows, measured, waiting, analysis.selection, seen)
+    evidence = Evidence(trace, labels, members, rows, measured, waiting, analysis.selection, unseen)
     sums = Budget(evidence).sums
     row_of_range = np.argsort(rows["label"].astype("int64").to_numpy(), kind="stable")
     return BudgetSums(sums.kinds, sums.duration_ns[row_of_range], sums.overlap_ns[row_of_range])
@@ -158,13 +158,13 @@ def _measure_sampled(
     is_on_cpu = ~trace.samples["state"].isin(["Blocked", "Waiting"]).to_numpy(bool)
     times = trace.samples["time_ns"].to_numpy(np.int64)
     tids = np.append(trace.threads["tid"].to_numpy(np.int64), -1)[trace.samples["thread_id"].to_numpy()]
-    inside = np.zeros(len(times), bool)
+    is_inside = np.zeros(len(times), bool)
     for tid in np.unique(spans.tid).tolist():
         of_thread = spans.tid == tid
         rows = np.flatnonzero((tids == tid) & is_on_cpu)
         covered = IntervalSet.of(spans.start_ns[of_thread], spans.end_ns[of_thread])
-        inside[rows] = covered.within(times[rows], times[rows] + 1) > 0
-    rows = np.flatnonzero(inside)
+        is_inside[rows] = covered.within(times[rows], times[rows] + 1) > 0
+    rows = np.flatnonzero(is_inside)
     processes = np.append(trace.threads["pid"].to_numpy(np.int64), -1)[
         trace.samples["thread_id"].to_numpy()[rows]
     ]

@@ -6,7 +6,7 @@ import numpy as np
 
 from tracekit.analysis.engines.codes import group_codes, sum_before
 from tracekit.analysis.findings.calls import Calls
-from tracekit.analysis.generation.requests import MarkedRequests, find_latest
+from tracekit.analysis.generation.marked_requests import MarkedRequests, find_latest
 from tracekit.analysis.generation.role_spans import UNKNOWN
 from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
@@ -80,9 +80,9 @@ def _find_engines(
     rows, token = np.flatnonzero(is_inside), token[is_inside]
     is_own = _mark_called_often(request, token, calls.model_of[rows])
     rows, token = rows[is_own], token[is_own]
-    served = calls.served[rows]
+    served_bits = calls.served[rows]
     for bit in range(len(SERVING)):
-        engines[token[(served >> bit & 1) > 0]] |= 1 << bit
+        engines[token[(served_bits >> bit & 1) > 0]] |= 1 << bit
     return engines
 
 
@@ -99,3 +99,8 @@ def _mark_called_often(request: IntArray, token: IntArray, model: IntArray) -> B
     is_often = (_CALLED_OFTEN * with_call >= tokens[of_key]) & (model.max(initial=-1) >= 0)
     marked: BoolArray = is_often[key] & (model >= 0)
     return marked
+
+
+def name_engine_bits(bits: int) -> str:
+    """Return the engines of ``Tokens.engines`` by name: ``ANE, CPU``."""
+    return ", ".join(str(engine) for bit, engine in enumerate(SERVING) if bits >> bit & 1)

@@ -125,9 +125,9 @@ def _models(models: tuple[JoinedModel, ...]) -> list[dict[str, Any]]:
 def _requests(analysis: Analysis) -> list[dict[str, Any]]:
     if analysis.generations is None:
         return []
-    from tracekit.report.analysis.json_requests import requests_document
+    from tracekit.report.analysis.json_requests import build_requests_document
 
-    return requests_document(analysis)
+    return build_requests_document(analysis)
 
 
 def _model_submissions(model: ModelSubmissions) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.columns.generation import REQUEST_COLUMNS, TOKEN_COLUMNS
 
 
-def requests_document(analysis: Analysis) -> list[dict[str, Any]]:
+def build_requests_document(analysis: Analysis) -> list[dict[str, Any]]:
     """Return an object per request, in order of time; null is what nothing shows."""
     requests, tokens = REQUEST_COLUMNS.build(analysis), TOKEN_COLUMNS.build(analysis)
     numbers = tokens.pop("request").to_numpy(np.int64)

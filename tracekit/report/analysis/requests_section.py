@@ -40,22 +40,22 @@ def build_requests(analysis: Analysis, extent: Extent, _notes: Footnotes) -> Sec
     assert generations is not None, "a document without requests leaves this section out"
     groups = _group_requests(generations, max(extent.most_calls, 12))
     blocks: list[Block] = [_build_speeds(generations, groups)]
-    listed = sum(len(rows) == 1 for _, rows in groups)
-    if listed < len(generations) and listed:
-        blocks.append(Paragraph(count_note(len(generations) - listed)))
+    listed_count = sum(len(rows) == 1 for _, rows in groups)
+    if 0 < listed_count < len(generations):
+        blocks.append(Paragraph(count_note(len(generations) - listed_count)))
     blocks += _build_parts(generations, groups)
     blocks += [Paragraph(MEANING), *map(Paragraph, iter_generation_notes(analysis, generations))]
     return Section("requests", "Language models", tuple(blocks), ABOUT)
 
 
-def _group_requests(generations: Generations, most: int) -> list[tuple[str, IntArray]]:
+def _group_requests(generations: Generations, most_requests: int) -> list[tuple[str, IntArray]]:
     """Return the requests of each model together where they are several, then each of the first ones."""
     groups = []
     for model in dict.fromkeys(generations.models.tolist()):
         rows = np.flatnonzero(generations.models == model)
         if len(rows) > 1:
             groups.append((_ALL, rows))
-        groups += [(f"{row + 1:,}", rows[rows == row]) for row in rows[:most].tolist()]
+        groups += [(f"{row + 1:,}", rows[rows == row]) for row in rows[:most_requests].tolist()]
     return groups
 
 
@@ -71,7 +71,7 @@ def _build_speeds(generations: Generations, groups: Sequence[tuple[str, IntArray
         Column("prompt", write(lambda rows: _format_count(requests.prompt_tokens, rows)), "number"),
         Column("first token", write(lambda rows: _format_median(generations.first_token_ns, rows)), "number"),
         Column("tokens", write(lambda rows: _format_sum(generations.token_counts, rows)), "number"),
-        Column("tokens/s", write(lambda rows: format_rate(_pool_rate(generations, rows))), "number"),
+        Column("tokens/s", write(lambda rows: format_rate(_compute_rate(generations, rows))), "number"),
         Column("decode on", write(lambda rows: _describe_engines(generations, rows))),
         Column(
             f"growth per {PER_TOKENS:,} tokens",
@@ -96,11 +96,11 @@ def _format_median(values: IntArray, rows: IntArray) -> str:
     return format_rounded(int(np.percentile(known, 50, method="inverted_cdf"))) if len(known) else ""
 
 
-def _pool_rate(generations: Generations, rows: IntArray) -> float:
+def _compute_rate(generations: Generations, rows: IntArray) -> float:
     tokens, decode_ns = generations.decode_tokens[rows], generations.decode_ns[rows]
-    counted = tokens > 0
-    length_ns = int(decode_ns[counted].sum())
-    return int(tokens[counted].sum()) * 1e9 / length_ns if length_ns else float("nan")
+    has_decode = tokens > 0
+    length_ns = int(decode_ns[has_decode].sum())
+    return int(tokens[has_decode].sum()) * 1e9 / length_ns if length_ns else float("nan")
 
 
 def _describe_engines(generations: Generations, rows: IntArray) -> str:

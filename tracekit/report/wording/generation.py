@@ -9,8 +9,8 @@ import numpy as np
 
 from tracekit.analysis.generation.generations import Generations
 from tracekit.analysis.generation.growth import PER_TOKENS, Growth
+from tracekit.analysis.generation.tokens import name_engine_bits
 from tracekit.analysis.result import Analysis
-from tracekit.columns.generation import name_engine_bits
 from tracekit.model.columns import IntArray
 from tracekit.model.vocabulary import Engine
 from tracekit.report.wording.names import engine_name
@@ -58,7 +58,7 @@ def iter_generation_notes(analysis: Analysis, generations: Generations) -> Itera
     if mixed := int(requests.is_mixed.sum()):
         yield (
             f"{_count_sharing(mixed)}, and no number in the signposts shows which token is whose: these"
-            " tokens are not counted."
+            " tokens are not has_decode."
         )
     if at_once := int((requests.overlaps & ~requests.is_mixed).sum()):
         yield (
@@ -70,7 +70,7 @@ def iter_generation_notes(analysis: Analysis, generations: Generations) -> Itera
     if requests.orphans:
         yield (
             f"{plural(requests.orphans, 'token')} before the first prefill of the process: the request began"
-            " before the recording, so they are not counted."
+            " before the recording, so they are not has_decode."
         )
     missing = [engine for engine in (Engine.ANE, Engine.GPU) if engine not in analysis.measured.engines]
     if missing:
@@ -79,8 +79,8 @@ def iter_generation_notes(analysis: Analysis, generations: Generations) -> Itera
         if growth is not None and growth.is_clear:
             yield (
                 f"Request {number:,}: per {PER_TOKENS:,} tokens of context, the time of a token changes by"
-                f" {format_growth(growth)} ({growth.tokens:,} of its tokens, from {growth.first:,} to"
-                f" {growth.last:,}; 95 % interval)."
+                f" {format_growth(growth)} ({growth.tokens:,} of its tokens, from {growth.least_context:,} to"
+                f" {growth.most_context:,}; 95 % interval)."
             )
 
 
@@ -91,16 +91,16 @@ def _count_sharing(count: int) -> str:
 
 def describe_rates(generations: Generations) -> str:
     """Return how fast prefill and decode of the requests are, in a sentence."""
-    first = generations.first_token_ns
-    known = first[first >= 0]
-    counted = generations.decode_tokens > 0
+    first_token_ns = generations.first_token_ns
+    known = first_token_ns[first_token_ns >= 0]
+    has_decode = generations.decode_tokens > 0
     parts = []
     if len(known):
         median = int(np.percentile(known, 50, method="inverted_cdf"))
-        each = "" if len(known) == 1 else f" (median of {len(known):,} requests)"
-        parts.append(f"The first token took {format_rounded(median)}{each}")
-    decode_ns = int(generations.decode_ns[counted].sum())
+        median_note = "" if len(known) == 1 else f" (median of {len(known):,} requests)"
+        parts.append(f"The first token took {format_rounded(median)}{median_note}")
+    decode_ns = int(generations.decode_ns[has_decode].sum())
     if decode_ns:
-        rate = int(generations.decode_tokens[counted].sum()) * 1e9 / decode_ns
+        rate = int(generations.decode_tokens[has_decode].sum()) * 1e9 / decode_ns
         parts.append(f"decode made {format_rate(rate)} tokens per second")
     return f"{', '.join(parts)}." if parts else ""
