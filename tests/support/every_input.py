@@ -18,6 +18,10 @@ EXPORTS = SAMPLES / "fallback-midway-ios27"
 BUNDLE = SAMPLES / "gpu-mpsgraph-macos15-bundle"
 
 TEXTS = {
+    "process-usage": """\
+{"tracekit": "process-usage", "version": 1, "timestamp": "2026-11-28T09:00:00.000000+00:00", "interval_ms": 100,\
+ "processes": [{"pid": 42, "name": "App", "neural_bytes": 85000000, "energy_nj": 0, "instructions": 0}], "unreadable": 3}
+""",
     "sample": SAMPLE_TEXT,
     "spindump": """\
 Date/Time:        2025-12-17 19:00:41.615 -0500

@@ -92,6 +92,7 @@ _OF_TEXTS: tuple[tuple[tuple[str, ...], Scope], ...] = (
     ((schemas.STACK_COUNTS, schemas.LLDB_HITS), "process"),
     ((schemas.POWER_RAILS,), "system"),
     ((schemas.ANE_POWER_STATE,), "system"),
+    ((schemas.PROCESS_USAGE,), "process"),
 )
 """Tables that Instruments does not record: listed where a text brought them."""
 _SAMPLES = frozenset(schemas.SAMPLE_TABLES)

@@ -20,9 +20,10 @@ from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.run import AnalyzedRun
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import BoolArray, IntArray
-from tracekit.model.schemas import CORE_AI_LANGUAGE_MODELS
+from tracekit.model.schemas import CORE_AI_LANGUAGE_MODELS, PROCESS_USAGE
 
 if TYPE_CHECKING:
+    from tracekit.analysis.engine_holders import EngineHolders
     from tracekit.analysis.generation.generations import Generations
 
 
@@ -37,12 +38,22 @@ class Analysis(AnalyzedRun):
     @cached_property
     def answer(self) -> Answer:
         """On which engine each model ran, as data; ``headline`` is the same in words."""
-        return make_answer(self._calls, self.findings, self.power)
+        return make_answer(self._calls, self.findings, self.power, self.engine_holders)
 
     @cached_property
     def power(self) -> Power | None:
         """Power of the rails and the energy of a call; None where nothing in the recording measures power."""
         return measure_power(self._calls)
+
+    @cached_property
+    def engine_holders(self) -> EngineHolders | None:
+        """The processes that held memory on the Neural Engine; None where nothing sampled that."""
+        if not any(table.schema == PROCESS_USAGE for table in self.trace.tables):
+            return None
+        # Few recordings have these samples: the others need no further module.
+        from tracekit.analysis.engine_holders import find_engine_holders
+
+        return find_engine_holders(self)
 
     @cached_property
     def _calls(self) -> Calls:

@@ -38,6 +38,8 @@ GPU_STATE = "metal-gpu-state-intervals"
 GPU_COUNTER_NAMES = "gpu-counter-info"
 GPU_COUNTER_VALUES = "gpu-counter-value"
 """Samples of all counters of the GPU, up to a million in a second."""
+PROCESS_USAGE = "process-usage"
+"""Samples of the memory that processes hold on the Neural Engine; of a text as well."""
 THERMAL_STATE = "device-thermal-state-intervals"
 POWER_RAILS = "power-rails"
 """Samples of the power that a tool estimates for the whole system, by rail; of a text, not of Instruments."""
@@ -101,9 +103,9 @@ INTERVAL_TABLES = (
     MODEL_LOADING,
     CORE_AI,
 )
-TEXT_TABLES = (STACK_COUNTS, POWER_RAILS, ANE_POWER_STATE)
+TEXT_TABLES = (STACK_COUNTS, POWER_RAILS, ANE_POWER_STATE, PROCESS_USAGE)
 """Of texts that other tools than Instruments write."""
-TRACK_TABLES = (GPU_STATE, THERMAL_STATE, POWER_RAILS, ANE_POWER_STATE)
+TRACK_TABLES = (GPU_STATE, THERMAL_STATE, POWER_RAILS, ANE_POWER_STATE, PROCESS_USAGE)
 STANDALONE_TABLES = (
     *INTERVAL_TABLES,
     *SIGNPOST_TABLES,

@@ -14,6 +14,7 @@ TEXTS = (
     "a Deep Copy of Instruments",
     "what sample, spindump, powermetrics, macmon or lldb printed",
     "hits.jsonl of tracekit lldb",
+    "usage.ndjson of tracekit record",
 )
 INPUTS = "; ".join((*RECORDINGS, *TEXTS))
 """Every kind of input; docs/guide.md has a row for each."""

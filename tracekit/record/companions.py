@@ -1,4 +1,4 @@
-"""Tools that watch the Mac while xctrace records: power samples and the log, in files beside the recording.
+"""Tools that watch the Mac while xctrace records: power, the log, held memory; in files beside the recording.
 
 Each writes into a pipe, which a thread copies to a file. A tool ends when its pipe is closed, even one that
 runs as root and takes no signal from its user; so none outlives the recording, or a tracekit that was killed.
@@ -84,11 +84,17 @@ def _build_log_command(seconds: float) -> list[str]:
     ]
 
 
+def _build_usage_command(seconds: float) -> list[str]:
+    module = "tracekit.record.process_usage_sampler"
+    return [sys.executable, "-P", "-m", module, str(round(seconds + _SLACK_SECONDS))]
+
+
 COMPANIONS = {
     companion.word: companion
     for companion in (
         Companion("power", _build_power_command, "power.txt", needs_root=True),
         Companion("log", _build_log_command, "log.ndjson", needs_root=False),
+        Companion("usage", _build_usage_command, "usage.ndjson", needs_root=False),
     )
 }
 

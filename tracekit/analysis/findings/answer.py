@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from tracekit.model.columns import IntArray
 from tracekit.model.power_rails import POWERED_TRACK
 from tracekit.model.schemas import ANE_TABLES, OS_LOG
 from tracekit.model.vocabulary import ENGINE_CODE, ML_ENGINES, SERVING, Basis, Engine, Phase
+
+if TYPE_CHECKING:
+    from tracekit.analysis.engine_holders import EngineHolders
 
 AnswerKind: TypeAlias = Literal[
     "models", "whole-run", "no-calls", "no-length", "no-evidence", "no-symbols", "no-model", "threads"
@@ -147,9 +150,16 @@ class Answer:
     others: tuple[ProcessAnswer, ...] = ()
     costliest: Finding[Any] | None = None
     """The error or warning that costs most; None where none has a cost."""
+    holders: EngineHolders | None = None
+    """The processes that held memory on the Neural Engine; None where nothing sampled that."""
 
 
-def make_answer(calls: Calls, findings: tuple[Finding[Any], ...], power: Power | None) -> Answer:
+def make_answer(
+    calls: Calls,
+    findings: tuple[Finding[Any], ...],
+    power: Power | None,
+    holders: EngineHolders | None = None,
+) -> Answer:
     """Return where each model of an analysis ran."""
     analysis, labels = calls.analysis, calls.analysis.labels
     engine = labels.engine
@@ -187,6 +197,7 @@ def make_answer(calls: Calls, findings: tuple[Finding[Any], ...], power: Power |
         _log_of(calls),
         tuple(of_processes),
         costly[0] if costly else None,
+        holders,
     )
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from tracekit.model.columns import TRACKS
 from tracekit.model.power_rails import POWER_UNIT, POWERED_TRACK, TRACK_OF_RAIL
-from tracekit.model.schemas import ANE_POWER_STATE, GPU_STATE, POWER_RAILS, THERMAL_STATE
+from tracekit.model.schemas import ANE_POWER_STATE, GPU_STATE, POWER_RAILS, PROCESS_USAGE, THERMAL_STATE
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, IssueCounter
 from tracekit.parsers.tables.column_values import (
@@ -38,6 +38,7 @@ def read_tracks(tables: Callable[[str], Iterable[Table]]) -> tuple[pd.DataFrame,
         (THERMAL_STATE, _read_thermal),
         (POWER_RAILS, _read_power),
         (ANE_POWER_STATE, _read_powered),
+        (PROCESS_USAGE, _read_held_memory),
     )
     frames = [read(table, findings) for schema, read in readers for table in tables(schema)]
     frames.append(read_gpu_counters(tables, findings))
@@ -78,6 +79,19 @@ def _read_powered(table: Table, findings: IssueCounter) -> pd.DataFrame:
     is_single = len(devices.list_used()) < 2
     names = devices.map(lambda device: POWERED_TRACK if is_single else f"{POWERED_TRACK} ({device})")
     return _build_track(spans, is_on.astype(np.float64), names, "")
+
+
+def _read_held_memory(table: Table, findings: IssueCounter) -> pd.DataFrame:
+    """Return what each process held on the Neural Engine, by its name and number."""
+    from tracekit.model.engine_memory import HELD_TRACK, HELD_UNIT
+
+    spans = read_times(table, findings)
+    held, _ = extract_numbers(spans.table, "neural-bytes")
+    pids, _ = extract_numbers(spans.table, "pid")
+    processes = extract_texts(spans.table, "process").to_strings().tolist()
+    labels = [f"{HELD_TRACK}{process} [{pid}]" for process, pid in zip(processes, pids.tolist(), strict=True)]
+    codes, names = pd.factorize(np.array(labels, object))
+    return _build_track(spans, held / 1e6, TextColumn(codes, tuple(map(str, names))), HELD_UNIT)
 
 
 def _name_thermal_track(label: str) -> str:

@@ -13,6 +13,7 @@ from tracekit.parsers.text.log_text import LOG
 from tracekit.parsers.text.power_json import POWER_JSON
 from tracekit.parsers.text.powermetrics import POWERMETRICS
 from tracekit.parsers.text.powermetrics_plist import POWERMETRICS_PLIST
+from tracekit.parsers.text.process_usage import PROCESS_USAGE_TEXT
 from tracekit.parsers.text.sample import SAMPLE
 from tracekit.parsers.text.spindump import SPINDUMP
 from tracekit.parsers.text.text_file import TextFile, TextPlace, detect_encoding
@@ -24,6 +25,7 @@ KINDS: tuple[TextKind, ...] = (
     DEEP_COPY,
     IPS,
     LLDB_HITS_TEXT,
+    PROCESS_USAGE_TEXT,
     LLDB_TEXT,
     CRASH_TEXT,
     POWERMETRICS,

@@ -30,6 +30,7 @@ def build_evidence(analysis: Analysis, extent: Extent, notes: Footnotes) -> Sect
         blocks += _list_log(analysis, extent, notes)
     if power := wording.power_lines(analysis.power):
         blocks.append(Section("power", "Power and energy", (Items(tuple(map(Item, power))),)))
+    blocks += _list_holders(analysis)
     return Section("evidence", "Evidence", tuple(blocks))
 
 
@@ -58,6 +59,21 @@ def _list_symbols(analysis: Analysis) -> list[Block]:
     table = Table.from_rows(wording.SYMBOLS_HEADER, wording.symbols_rows(binaries), numbers)
     notes = map(Paragraph, wording.symbols_notes(binaries))
     return [Section("binaries", "Binaries without symbols", (table, *notes))]
+
+
+def _list_holders(analysis: Analysis) -> list[Block]:
+    """Return the processes that held memory on the Neural Engine, where somebody looked."""
+    holders = analysis.engine_holders
+    if holders is None:
+        return []
+    # Few recordings have these samples: the others do not import their words.
+    from tracekit.report.wording.holders import HOLDERS_HEADER, holder_notes, holder_rows
+
+    notes = map(Paragraph, holder_notes(holders))
+    header = HOLDERS_HEADER if holders.calls else HOLDERS_HEADER[:-1]
+    rows = [row[: len(header)] for row in holder_rows(holders)]
+    table = [Table.from_rows(header, rows, header[1:])] if rows else []
+    return [Section("holders", "Held on the Neural Engine", (*table, *notes))]
 
 
 def _list_log(analysis: Analysis, extent: Extent, notes: Footnotes) -> list[Block]:

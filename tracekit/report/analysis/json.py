@@ -30,6 +30,7 @@ from tracekit.report.viewmodel.limits import build_issue_documents
 from tracekit.text import escape_json
 
 if TYPE_CHECKING:
+    from tracekit.analysis.engine_holders import EngineHolders
     from tracekit.analysis.model_join.joined_model import JoinedModel
 
 SCHEMA = "tracekit-analysis/1"
@@ -81,6 +82,7 @@ def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
         "evidence": [_evidence(row) for row in analysis.evidence],
         "log": _log(analysis),
         "power": _power(analysis.power),
+        "engine_holders": _holders(analysis.engine_holders),
     }
     foot = {
         "findings": findings_document(analysis),
@@ -241,6 +243,11 @@ def _log(analysis: Analysis) -> dict[str, Any] | None:
         ],
         "programs_loaded": requests.loaded,
     }
+
+
+def _holders(found: EngineHolders | None) -> dict[str, Any] | None:
+    """Return who held memory on the Neural Engine; null where nothing sampled that."""
+    return None if found is None else asdict(found)
 
 
 def _power(power: Power | None) -> dict[str, Any] | None:

@@ -69,6 +69,10 @@ def _describe_engines(answer: Answer) -> str:
                 return "A model was compiled or loaded (measured), but nothing here shows it running."
             if answer.power is not None:
                 return describe_power(answer.power)
+            if answer.holders is not None:
+                from tracekit.report.wording.holders import describe_holders
+
+                return describe_holders(answer.holders)
             return "This recording has no ML evidence: no sample, and no interval of inference on an engine."
         case "no-symbols":
             none = f"None of the {answer.samples:,} samples has a stack"
