@@ -358,9 +358,10 @@ def _is_foreign_archive(path: str) -> bool:
 
 
 def _refuse_other(path: str) -> None:
-    """Raise ``InputError`` for a plan or a model: what may run is no recording of it."""
+    """Raise ``InputError`` for a plan or a model, and for a form that is known by its name alone."""
     from tracekit.mlmodels.files import is_model
     from tracekit.mlmodels.plans.plan_kinds import describe_plan
+    from tracekit.parsers.foreign_forms import describe_foreign_form
 
     if words := describe_plan(Path(path)):
         command = format_shell_command(["tracekit", "plan", path])
@@ -373,6 +374,8 @@ def _refuse_other(path: str) -> None:
             f"List its operations: {command}; or hold it against a recording: tracekit analyze RECORDING"
             f" {format_shell_command(['--model', path])}",
         )
+    if foreign := describe_foreign_form(path):
+        raise InputError(path, *foreign)
 
 
 def _open_other(path: str, options: _Options) -> Source:
