@@ -13,7 +13,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 OUT ?= demo-output
 SAMPLES := $(sort $(patsubst %/truth.json,%,$(wildcard sample_traces/*/truth.json)))
 
-.PHONY: help setup demo quick affected test extras coverage lint types format check samples bench calibrate columns oracle attack stories docs clean
+.PHONY: help setup demo quick affected test extras coverage lint types format check samples bench calibrate columns dist oracle attack stories docs clean
 
 help: ## list these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -153,6 +153,9 @@ $(ORACLE): $(READY)
 	$(BIN)/python -m venv .venv-coreai
 	.venv-coreai/bin/python -m pip install --quiet --disable-pip-version-check coreai-core==1.0.0b3 coremltools==9.0
 	@touch $@
+
+dist: $(READY) ## a release of the last commit in dist/: archives, digests, bill of materials, Homebrew formula, notes
+	$(BIN)/python release/build.py
 
 clean: ## remove .venv and everything that was generated
 	rm -f tracekit/parsers/xml/_scanner.c tracekit/parsers/_columns.c tracekit/parsers/*.so tracekit/parsers/xml/*.so

@@ -5,38 +5,16 @@ A limit is raised by a change that says why; figures of a fresh environment are 
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import zipfile
-from importlib.metadata import Distribution, distribution
+from importlib.metadata import Distribution
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
+from package_support import ROOT, list_needed
 
 pytestmark = pytest.mark.integration  # starts processes
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def closure(extras: frozenset[str]) -> dict[str, Distribution]:
-    """Return the distributions that tracekit with these extras needs, itself among them."""
-    needed: dict[str, Distribution] = {}
-    pending, visited = [("coreml-tracekit", extras)], set()
-    while pending:
-        name, names = request = pending.pop()
-        if request in visited:
-            continue
-        visited.add(request)
-        needed[name] = distribution(name)
-        for text in needed[name].requires or ():
-            requirement = Requirement(text)
-            choices = [{"extra": extra} for extra in {"", *names}]
-            if requirement.marker is None or any(requirement.marker.evaluate(choice) for choice in choices):
-                normalized = re.sub(r"[-_.]+", "-", requirement.name).lower()
-                pending.append((normalized, frozenset(requirement.extras)))
-    return needed
 
 
 def measure_bytes(item: Distribution) -> int:
@@ -51,7 +29,7 @@ def measure_bytes(item: Distribution) -> int:
     ids=["analysis", "dashboard"],
 )
 def test_an_installation(extras: frozenset[str], most_distributions: int, most_megabytes: int) -> None:
-    needed = closure(extras)
+    needed = list_needed(extras)
     sizes = {name: measure_bytes(item) / 1e6 for name, item in needed.items() if name != "coreml-tracekit"}
     assert ("dash" in needed) is ("dashboard" in extras)
     assert len(needed) <= most_distributions, sorted(needed)

@@ -10,7 +10,10 @@ import sys
 import sysconfig
 import zipfile
 from collections.abc import Mapping, Sequence
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -58,6 +61,25 @@ def copy_project(tree: Path) -> None:
     # Nothing here runs the compiled code, and optimising it takes three times as long as all other steps.
     project = tree / "pyproject.toml"
     project.write_text(project.read_text().replace('"-O3"', '"-O0"'))
+
+
+def list_needed(extras: frozenset[str]) -> dict[str, Distribution]:
+    """Return the distributions that tracekit with these extras needs, itself among them."""
+    needed: dict[str, Distribution] = {}
+    pending, visited = [("coreml-tracekit", extras)], set()
+    while pending:
+        name, names = request = pending.pop()
+        if request in visited:
+            continue
+        visited.add(request)
+        needed[name] = distribution(name)
+        for text in needed[name].requires or ():
+            requirement = Requirement(text)
+            choices = [{"extra": extra} for extra in {"", *names}]
+            if requirement.marker is None or any(requirement.marker.evaluate(choice) for choice in choices):
+                normalized = re.sub(r"[-_.]+", "-", requirement.name).lower()
+                pending.append((normalized, frozenset(requirement.extras)))
+    return needed
 
 
 def write_wheel(folder: Path, name: str, version: str, files: Mapping[str, str]) -> Path:
