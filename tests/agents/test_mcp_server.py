@@ -42,7 +42,7 @@ QUESTIONS: dict[str, tuple[list[Call], str]] = {
         opened("fallback-midway-ios27"),
         "SpeechEncoder left the Neural Engine after its 6th call",
     ),
-    "How many calls ran on the CPU?": (opened("fallback-midway-ios27"), "12 calls: 6 ANE, 6 CPU"),
+    "How many calls ran on the CPU?": (opened("fallback-midway-ios27"), "12 calls: Neural Engine 6, CPU 6"),
     "Which call is slowest, and why?": (
         opened("waiting-app-ios27", ("ask", {"recording": "r1", "question": "slow-call"})),
         "Call 4 of Segmenter took 24.9 ms, the typical call 17.9 ms",
@@ -152,6 +152,17 @@ def test_an_option_in_the_place_of_an_app_is_refused() -> None:
     ((is_error, text),) = run_calls([("record", {"app": "--help"})], may_record=True)
     assert is_error
     assert "app is the name of an app" in text
+
+
+def test_open_lists_the_questions_with_a_reply() -> None:
+    (_, text), (_, without_calls) = run_calls(
+        [("open", {"path": "fallback-midway-ios27"}), ("open", {"path": "kperf-samples-macos26"})]
+    )
+    names = text.split("answers: ")[1].split(".\n")[0].split(", ")
+    assert names[:2] == ["engines", "slow-call"]
+    assert names[-1] == "slower (with base)"
+    assert "energy" not in names
+    assert "answers: nothing." in without_calls
 
 
 def test_a_table_without_rows_has_a_reason() -> None:

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,13 @@ def test_the_example_of_the_action_gives_inputs_that_it_has() -> None:
     (text,) = (text for text in yaml_blocks("jobs") if "/ci@" in text)
     (step,) = (step for step in yaml.safe_load(text)["jobs"]["engines"]["steps"] if "/ci@" in step["uses"])
     assert step["with"].keys() <= yaml.safe_load(ACTION.read_text())["inputs"].keys()
+
+
+def test_each_example_installs_this_distribution_from_one_address() -> None:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        name = tomllib.load(file)["project"]["name"]
+    sources = re.findall(r'pip install "([^"]+)"', DOCS)
+    assert sources == [f"{name} @ git+https://github.com/OWNER/REPO@REF"] * 3
 
 
 def test_no_block_is_left_unchecked() -> None:

@@ -73,7 +73,7 @@ REFUSED = {
     "requested-engine": ("waiting-app-ios27", "the compute units that the app requested are not known"),
     "pieces": ("ane-espresso-macos13", "no table measured the ANE"),
     "first-call": ("waiting-app-ios27", "Classifier has 4 calls after its first, and 5 are needed"),
-    "idle": ("ane-espresso-macos13", "no call shows when nothing works"),
+    "idle": ("ane-espresso-macos13", "of no call is it known whether anything worked"),
     "contention": ("ane-espresso-macos13", "no table measured the ANE"),
     "gpu-sharing": ("waiting-app-ios27", "no table that shows it was recorded: metal-gpu-intervals"),
     "between-calls": ("kperf-samples-macos26", "it shows no call of a model"),
@@ -192,7 +192,7 @@ def test_other_work_is_stated_where_no_finding_is() -> None:
 def test_one_call_does_not_show_that_an_engine_is_kept() -> None:
     shortfall = find_shortfall(find_recipe("left-engine"), Query(analysis_of(prediction(0, 10), ane(1, 9))))
     assert shortfall is not None
-    assert shortfall.reason == "no model has a second call"
+    assert shortfall.reason == "no model is seen with a second call"
 
 
 def test_ranges_that_are_given_deny_nothing() -> None:

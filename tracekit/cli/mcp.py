@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +12,9 @@ from tracekit.cli.output import HELP
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
 from tracekit.installation import format_install_command
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
 
 
 @click.command(
@@ -55,10 +59,21 @@ def mcp_command(folders: tuple[str, ...], allow_record: bool, port: int | None) 
         RecordingStore([Path(folder) for folder in folders or (".",)]), may_record=allow_record
     )
     if port is None:
-        server.run("stdio")
+        _serve_stdio(server)
         return
     from tracekit.mcp.http import HOST, serve_http
 
     token = secrets.token_urlsafe(32)
     write_message(f"http://{HOST}:{port}/mcp", f"Authorization: Bearer {token}")
     serve_http(server, port, token)
+
+
+def _serve_stdio(server: MCPServer[Any]) -> None:
+    """Serve until the client ends its input. Raises ``BrokenPipeError`` where it no longer reads replies."""
+    try:
+        server.run("stdio")
+    except BaseExceptionGroup as group:
+        if group.split(BrokenPipeError)[1] is not None:
+            raise
+        write_message("The client has disconnected.")
+        raise BrokenPipeError from None

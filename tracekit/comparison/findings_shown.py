@@ -57,12 +57,12 @@ def _require_calls(fewest: int) -> Callable[[Observations, BoolArray], str]:
         counts = Counter({str(name): 0 for name in _choose_names(observations)[rows]})
         counts.update(map(str, names))
         name, count = min(counts.items(), key=lambda entry: (entry[1], entry[0]))
-        short_name = clip(printable(name), _NAME_WIDTH) or "a model"
-        return (
-            ""
-            if count >= fewest
-            else f"{short_name} has {plural(count, 'call')} after its first, and {fewest} are needed"
-        )
+        if count >= fewest:
+            return ""
+        if name not in observations.model:
+            return f"{plural(count, 'call')} after the first can be seen, and {fewest} are needed"
+        short_name = clip(printable(name), _NAME_WIDTH)
+        return f"{short_name} has {plural(count, 'call')} after its first, and {fewest} are needed"
 
     return shortfall
 
@@ -70,7 +70,7 @@ def _require_calls(fewest: int) -> Callable[[Observations, BoolArray], str]:
 def _check_idle(observations: Observations, rows: BoolArray) -> str:
     idle = observations.analysis.times["idle_ns"]
     is_known = len(idle) > 0 and bool((idle.notna().to_numpy(bool) & rows).any())
-    return "" if is_known else "no call shows when nothing works"
+    return "" if is_known else "of no call is it known whether anything worked"
 
 
 def _check_plan(observations: Observations, rows: BoolArray) -> str:

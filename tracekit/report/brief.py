@@ -46,6 +46,7 @@ class _Line:
 
 
 _PARTS = ("", "Findings", "Models", "Differing calls", "Evidence", "Limits", "Not answered", "Next")
+_VERDICT_WORDS = {"ANE": "Neural Engine", "MIXED": "several engines", "UNKNOWN": "no engine visible"}
 _ANSWER, _FINDINGS, _MODELS, _SLOW, _EVIDENCE, _LIMITS, _UNANSWERED, _NEXT = range(len(_PARTS))
 
 
@@ -113,7 +114,8 @@ def _iter_lines(analysis: Analysis, most_bytes: int) -> Iterator[_Line]:
 def _iter_unanswered(analysis: Analysis) -> Iterator[_Line]:
     """Yield a line per reason why questions have no answer, with their names."""
     by_reason: dict[str, list[tuple[Recipe, Shortfall]]] = {}
-    for recipe, shortfall in list_shortfalls(Query(analysis)):
+    # A question about two recordings lacks nothing here that this one could have.
+    for recipe, shortfall in list_shortfalls(Query(analysis, base=analysis)):
         by_reason.setdefault(shortfall.reason, []).append((recipe, shortfall))
     for position, (reason, entries) in enumerate(by_reason.items()):
         text = describe_shortfall(*entries[0]) if len(entries) == 1 else f"Not known: {reason}"
@@ -128,8 +130,8 @@ def _iter_findings(analysis: Analysis) -> Iterator[_Line]:
     for position, finding in enumerate(analysis.findings):
         text = finding_text(finding, analysis.trace.info)
         if not step_text:
-            step = next((step for step in text.next_steps if step.command), None)
-            step_text = step.line if step else ""
+            step = next(iter(text.next_steps), None)
+            step_text = _clip(step.line, identifiers[position]) if step else ""
         if finding.is_limit:
             continue
         words = f"{text.title} {text.whole_cost}".rstrip()
@@ -137,19 +139,24 @@ def _iter_findings(analysis: Analysis) -> Iterator[_Line]:
         rank = 2.0 + 4 * position
         yield _Line(_FINDINGS, rank, _clip(f"{finding.severity}: {words}{basis}", identifiers[position]))
     if step_text:
-        yield _Line(_NEXT, 1, _clip(step_text))
+        yield _Line(_NEXT, 1, step_text)
 
 
 def _iter_models(analysis: Analysis) -> Iterator[_Line]:
     """Yield the exact counts of each model's calls by verdict, the model with most time first."""
     names, calls = wording.call_names(analysis), Calls(analysis)
     verdicts = np.asarray(analysis.verdicts.names, object)
+    # Where calls in a row have no sample between them, stacks show one.
+    is_of_stacks = bool((analysis.window_rows["source"] == "stacks").any())
     for position, model in enumerate(analysis.call_models):
         kinds, counts = np.unique(verdicts[model.rows].astype(str), return_counts=True)
-        shares = ", ".join(f"{count:,} {kind}" for kind, count in zip(kinds, counts, strict=True))
+        shares = ", ".join(
+            f"{_VERDICT_WORDS.get(kind, kind)} {count:,}" for kind, count in zip(kinds, counts, strict=True)
+        )
+        whole = f"{plural(len(model.rows), names.noun)}{' seen on stacks' if is_of_stacks else ''}"
         median = format_duration(compute_typical_length(calls, model.rows))
         identifier = f"model:{write_name(names.names[position])}"
-        text = f"{plural(len(model.rows), names.noun)}: {shares}; median {median}"
+        text = f"{whole}: {shares}; median {median}"
         yield _Line(_MODELS, 3.0 + 4 * position, _clip(text, identifier))
 
 
@@ -162,7 +169,7 @@ def _iter_slow_calls(analysis: Analysis) -> Iterator[_Line]:
     for position, row in enumerate(rows.tolist()):
         cause = wording.explain_differences(analysis, row, row + 1)[0] or ""
         difference = format_duration(int(differences.length_ns[row]))
-        text = f"{difference} longer than typical: {cause}"
+        text = f"{difference} longer than typical, with {cause}" if cause else f"{difference} longer"
         rank = 4.0 + 4 * position if position < _MOST_SLOW else 70.0 + position
         yield _Line(_SLOW, rank, _clip(text, name_call(analysis, row, names)))
 

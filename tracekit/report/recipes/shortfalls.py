@@ -82,7 +82,9 @@ def require_repeats(query: Query) -> Shortfall | None:
     """Return a shortfall where no model has a second call to compare with the first."""
     if any(len(model.rows) > 1 for model in query.analysis.call_models):
         return None
-    return Shortfall("no model has a second call", make_step(query, record(query.calls, "more-calls")))
+    return Shortfall(
+        "no model is seen with a second call", make_step(query, record(query.calls, "more-calls"))
+    )
 
 
 def require_calls_on(engine: Engine) -> Need:
