@@ -11,10 +11,8 @@ are judged by ``levels`` and ``bands`` as those of a dataset are, one by one.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
+sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks"), str(ROOT / "tests" / "support")]
 
 from fleets import run_noise  # noqa: E402
+from statistics_page import format_titled_tables, measure_or_write  # noqa: E402
 
 from tracekit.fleet.history.bands import Bands  # noqa: E402
 from tracekit.fleet.history.build_series import summarize_builds  # noqa: E402
@@ -33,7 +32,6 @@ from tracekit.fleet.history.series_changes import MIN_LENGTH_CHANGE, MIN_SHARE_C
 
 FloatArray = npt.NDArray[np.float64]
 Alarms = list[tuple[int, int]]
-BEGIN, END = "<!-- changes over builds: make calibrate -->\n", "<!-- end of changes over builds -->\n"
 NOISES = ("gauss", "outliers", "two-level", "walk")
 STEPS = (0.03, 0.05, 0.10)
 FIRST = MIN_BUILDS + LAG
@@ -211,41 +209,10 @@ TITLES = {
 }
 
 
-def markdown(results: Sequence[dict[str, Any]]) -> str:
-    """Return the tables as Markdown."""
-    parts = []
-    for table, title in TITLES.items():
-        listed = [{k: v for k, v in row.items() if k != "table"} for row in results if row["table"] == table]
-        names = list(listed[0])
-        lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
-        lines += [f"| {' | '.join(_cell(row[name]) for name in names)} |" for row in listed]
-        parts.append(f"**{title}**\n\n" + "\n".join(lines))
-    return "\n\n".join(parts) + "\n"
-
-
-def _cell(value: Any) -> str:
-    return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    measure_or_write(
+        __doc__, 1000, cells, lambda rows: {"changes over builds": format_titled_tables(rows, TITLES)}
     )
-    parser.add_argument("--series", type=int, default=1000, help="simulated series per row")
-    parser.add_argument("--out", type=Path, help="a file for the rows, as JSON")
-    parser.add_argument("--docs", type=Path, help="a file of rows to write into docs/statistics.md")
-    arguments = parser.parse_args()
-    if arguments.docs:
-        from statistics_page import write_tables  # not for those who import this module
-
-        write_tables(BEGIN, END, markdown(json.loads(arguments.docs.read_text("utf-8"))))
-        return
-    results = []
-    for row in cells(arguments.series):
-        print(json.dumps(row, ensure_ascii=False), flush=True)
-        results.append(row)
-    if arguments.out:
-        arguments.out.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

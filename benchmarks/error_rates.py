@@ -22,6 +22,7 @@ import argparse
 import itertools
 import json
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,18 +32,22 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from statistics_page import format_titled_tables, write_table
+
 from tracekit.checks.intervals import estimate_interval
 from tracekit.checks.parser import parse_requirement
 from tracekit.checks.requirements import Condition
 from tracekit.checks.results import MetricValue
 from tracekit.checks.run_values import RunNoise, combine_runs
-from tracekit.comparison.bootstrap import estimate
 from tracekit.comparison.estimates import compute_centre, find_usual_spread, scale_of
 from tracekit.comparison.functions import FunctionWeights, compare_functions
 from tracekit.comparison.metrics import LATE, METRICS, Column, GroupMetric, run_values
 from tracekit.comparison.result import Difference, Value
 from tracekit.comparison.rows import Sides, iter_group_rows
 from tracekit.comparison.sessions import GivenSpread
+from tracekit.statistics.call_statistics import estimate
 from tracekit.statistics.share_intervals import estimate_share_interval
 
 FloatArray = npt.NDArray[np.float64]
@@ -50,7 +55,6 @@ Runs = Sequence[FloatArray]
 BASE_MS, SIGMA, OUTLIERS, RHO, SPREAD = 20.0, 0.10, 0.02, 0.5, 0.02
 TRUE_CHANGE = 0.10
 MODELS = ("independent", "alike", "warm-up", "spread")
-BEGIN, END = "<!-- error rates: make calibrate -->\n", "<!-- end of error rates -->\n"
 
 
 def recordings(rng: np.random.Generator, model: str, calls: int, count: int) -> FloatArray:
@@ -351,31 +355,6 @@ TITLES = {
 }
 
 
-def markdown(results: Sequence[dict[str, Any]]) -> str:
-    """Return the tables as Markdown."""
-    parts = []
-    for table, title in TITLES.items():
-        listed = [
-            {name: cell for name, cell in row.items() if name != "table"}
-            for row in results
-            if row["table"] == table
-        ]
-        parts.append(f"**{title}**\n\n{markdown_table(listed)}")
-    return "\n".join(parts)
-
-
-def markdown_table(results: Sequence[dict[str, Any]]) -> str:
-    """Return rows as a table; a cell that a row does not have is a dash."""
-    names = list(dict.fromkeys(name for row in results for name in row))
-    lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
-    lines += [f"| {' | '.join(_cell(row.get(name)) for name in names)} |" for row in results]
-    return "\n".join(lines) + "\n"
-
-
-def _cell(value: Any) -> str:
-    return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -389,10 +368,8 @@ def main() -> None:
     parser.add_argument("--docs", type=Path, nargs="+", help="files of rows to write into docs/statistics.md")
     arguments = parser.parse_args()
     if arguments.docs:
-        from statistics_page import write_tables  # not for those who import this module
-
         written = [row for path in arguments.docs for row in json.loads(path.read_text("utf-8"))]
-        write_tables(BEGIN, END, markdown(written))
+        write_table("error rates", format_titled_tables(written, TITLES))
         return
     results = []
     for table in arguments.tables:

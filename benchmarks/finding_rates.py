@@ -8,19 +8,15 @@ Each run has each finding by chance, independently, in a share of the runs. Rows
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-from statistics_page import write_tables
+from statistics_page import format_table, measure_or_write
 
 from tracekit.comparison.finding_tests import mark_different
 from tracekit.comparison.result import FindingSide
 
-BEGIN, END = "<!-- finding rates: make calibrate -->", "<!-- end of finding rates -->"
 RUNS = (1, 2, 3, 5, 10)
 SHARES = (0.1, 0.25, 0.5, 0.75)
 FINDINGS = (1, 2, 5)
@@ -39,46 +35,23 @@ def measure_marks(runs: int, base: Sequence[float], new: Sequence[float], pairs:
             [(FindingSide(runs, in_base), FindingSide(runs, in_new)) for in_base, in_new in pair]
         )
         marked += any(marks) if is_equal else marks[0]
-    return 100 * marked / pairs
+    return round(100 * marked / pairs, 2)
 
 
-def print_table(rows: Sequence[Mapping[str, float | None]]) -> str:
-    """Return the rows as a table in Markdown; a number that is not there is a dash."""
-    header = list(rows[0])
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    lines += ["| " + " | ".join(_print_cell(row[name]) for name in header) + " |" for row in rows]
-    return "\n".join(lines)
-
-
-def _print_cell(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3g}"
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--pairs", type=int, default=PAIRS, help="simulated comparisons per number")
-    parser.add_argument("--out", type=Path, help="a file for the rows, as JSON")
-    parser.add_argument("--docs", type=Path, help="a file of rows to write into docs/statistics.md")
-    arguments = parser.parse_args()
-    if arguments.docs:
-        write_tables(BEGIN, END, print_table(json.loads(arguments.docs.read_text("utf-8"))))
-        return
-    rows = []
+def iter_rows(pairs: int) -> Iterator[dict[str, float]]:
+    """Yield the rows of the table."""
     for runs, findings in itertools.product(RUNS, FINDINGS):
         row: dict[str, float] = {"runs": runs, "findings": findings}
         for share in SHARES:
             shares = (share,) * findings
-            row[f"marked, in {100 * share:.0f} % of runs"] = measure_marks(
-                runs, shares, shares, arguments.pairs
-            )
+            row[f"marked, in {100 * share:.0f} % of runs"] = measure_marks(runs, shares, shares, pairs)
         rest = (RARE,) * (findings - 1)
-        row["10 % to 100 % marked"] = measure_marks(runs, (RARE, *rest), (FREQUENT, *rest), arguments.pairs)
-        rows.append(row)
-        print(json.dumps(row, ensure_ascii=False), flush=True)
-    if arguments.out:
-        arguments.out.write_text(json.dumps(rows, indent=2) + "\n", "utf-8")
+        row["10 % to 100 % marked"] = measure_marks(runs, (RARE, *rest), (FREQUENT, *rest), pairs)
+        yield row
+
+
+def main() -> None:
+    measure_or_write(__doc__, PAIRS, iter_rows, lambda rows: {"finding rates": format_table(rows)})
 
 
 if __name__ == "__main__":

@@ -10,24 +10,15 @@ pass. Lengths on a grid are left out: the mean of their percentiles lies between
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import json
-import sys
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from error_rates import Rates, estimate_checked_interval, markdown_table
+from error_rates import Rates, estimate_checked_interval
 from recording_models import MODELS
+from statistics_page import format_table, measure_or_write
 
-BEGIN, END = (
-    "<!-- requirements at their limit: make calibrate -->\n",
-    "<!-- end of requirements at their limit -->\n",
-)
 RUNS, CALLS, CHECKS = (1, 2, 3, 5, 10), 200, 2000
 _ON_A_GRID = ("frames", "frames edge")
 PERCENTILES = {"p50": 0.5, "p90": 0.9}
@@ -54,25 +45,16 @@ def measure_truth(model: str, fraction: float) -> float:
     return float(np.exp(np.log(of_runs).mean()))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--checks", type=int, default=CHECKS, help="simulated checks per row")
-    parser.add_argument("--out", type=Path, help="a file for the rows, as JSON")
-    parser.add_argument("--docs", type=Path, help="a file of rows to write into docs/statistics.md")
-    arguments = parser.parse_args()
-    if arguments.docs:
-        from statistics_page import write_tables
-
-        write_tables(BEGIN, END, markdown_table(json.loads(arguments.docs.read_text("utf-8"))))
-        return
-    results = []
+def iter_rows(checks: int) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the table."""
     for model, runs in itertools.product([name for name in MODELS if name not in _ON_A_GRID], RUNS):
-        results.append(requirement_cell(model, runs, arguments.checks))
-        print(json.dumps(results[-1], ensure_ascii=False), flush=True)
-    if arguments.out:
-        arguments.out.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
+        yield requirement_cell(model, runs, checks)
+
+
+def main() -> None:
+    measure_or_write(
+        __doc__, CHECKS, iter_rows, lambda rows: {"requirements at their limit": format_table(rows)}
+    )
 
 
 if __name__ == "__main__":

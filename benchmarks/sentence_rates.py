@@ -9,10 +9,9 @@ gates by ``judge_difference``, as those of a comparison are; only the reading of
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import json
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from error_rates import Rates, SimulatedSide, is_shown, markdown_table
+from error_rates import Rates, SimulatedSide, is_shown
 from recording_models import MODELS
+from statistics_page import Row, format_table, measure_or_write
 
 from tracekit.checks.changes import judge_difference
 from tracekit.checks.parser import parse_change
@@ -31,15 +31,10 @@ from tracekit.comparison.rows import Sides, iter_group_rows
 from tracekit.comparison.sessions import GivenSpread
 from tracekit.report.comparison.decision import decide_model
 
-BEGIN, END = "<!-- first sentences: make calibrate -->\n", "<!-- end of first sentences -->\n"
 GATES = [parse_change(text) for text in ("p50 > +5%", "p90 > +10%", "mean > +5%")]
 LATE_POINTS = 5
-BEGIN_ONE_RUN, END_ONE_RUN = (
-    "<!-- one run per side: make calibrate -->\n",
-    "<!-- end of one run per side -->\n",
-)
 RUNS, CALLS, PAIRS = (3, 5, 10), (20, 100), 3000
-CALLS_OF_ONE_RUN, PAIRS_OF_ONE_RUN = (100, 1000), 1000
+CALLS_OF_ONE_RUN = (100, 1000)
 
 
 def sentence_cell(model: str, calls: int, runs: int, pairs: int) -> dict[str, Any]:
@@ -69,19 +64,22 @@ def sentence_cell(model: str, calls: int, runs: int, pairs: int) -> dict[str, An
 
 
 def one_run_cell(model: str, calls: int, pairs: int) -> dict[str, Any]:
-    """Return how often two runs of one program seem to differ, with the true spreads given."""
+    """Return the rates of two runs with the true spreads given: of one program, and of 10 % more work."""
     rng = np.random.default_rng([9, calls, list(MODELS).index(model)])
     base, same = MODELS[model](rng, 2 * pairs, calls, 1.0).reshape(2, pairs, 1, calls)
+    more = MODELS[model](rng, pairs, calls, 1.1).reshape(pairs, 1, calls)
     spreads = measure_spreads(model, calls)
     of_p50 = {**spreads, "p90": spreads["p50"]}
     rates = Rates()
     for pair in range(pairs):
         sides = make_sides(base[pair], same[pair], spreads)
         rates.note("wrong", decide(sides) not in ("same", "not shown"))
+        rates.note("+10 % found", decide(make_sides(base[pair], more[pair], spreads)) == "slower")
         if sides.grid is None:
             rows = list_gated_rows(sides)
-            rates.note("p50", is_shown(rows["p50"]))
-            rates.note("p90", is_shown(rows["p90"]))
+            for name in ("p50", "p90", "mean"):
+                rates.note(name, is_shown(rows[name]))
+            rates.note("p90 tested", rows["p90"].low is not None)
             widened = list_gated_rows(make_sides(base[pair], same[pair], of_p50))
             rates.note("p90 by the p50's", is_shown(widened["p90"]))
     percentages = {f"spread {name}": round(100 * size, 1) for name, size in spreads.items()}
@@ -134,32 +132,25 @@ def is_gated(name: str) -> bool:
     return name in ("p50", "p90", "mean") or name.startswith("calls")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--pairs", type=int, default=PAIRS, help="simulated comparisons per row")
-    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
-    parser.add_argument("--out", type=Path, help="a file for the rows, as JSON")
-    parser.add_argument("--docs", type=Path, help="a file of rows to write into docs/statistics.md")
-    arguments = parser.parse_args()
-    if arguments.docs:
-        from statistics_page import write_tables
+def iter_rows(pairs: int) -> Iterator[dict[str, Any]]:
+    """Yield the rows of both tables."""
+    for calls, model, runs in itertools.product(CALLS, MODELS, RUNS):
+        yield sentence_cell(model, calls, runs, pairs)
+    for calls, model in itertools.product(CALLS_OF_ONE_RUN, MODELS):
+        yield one_run_cell(model, calls, pairs)
 
-        rows = json.loads(arguments.docs.read_text("utf-8"))
-        several, alone = ([row for row in rows if ("runs" in row) is has_runs] for has_runs in (True, False))
-        write_tables(BEGIN, END, markdown_table(several))
-        write_tables(BEGIN_ONE_RUN, END_ONE_RUN, markdown_table(alone))
-        return
-    results = []
-    for calls, model, runs in itertools.product(CALLS, arguments.models, RUNS):
-        results.append(sentence_cell(model, calls, runs, arguments.pairs))
-        print(json.dumps(results[-1], ensure_ascii=False), flush=True)
-    for calls, model in itertools.product(CALLS_OF_ONE_RUN, arguments.models):
-        results.append(one_run_cell(model, calls, min(arguments.pairs, PAIRS_OF_ONE_RUN)))
-        print(json.dumps(results[-1], ensure_ascii=False), flush=True)
-    if arguments.out:
-        arguments.out.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
+
+def format_tables(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the tables: of several runs, and of one run per side."""
+    names = {True: "first sentences", False: "one run per side"}
+    return {
+        name: format_table([row for row in rows if ("runs" in row) is has_runs])
+        for has_runs, name in names.items()
+    }
+
+
+def main() -> None:
+    measure_or_write(__doc__, PAIRS, iter_rows, format_tables)
 
 
 if __name__ == "__main__":

@@ -9,21 +9,17 @@ percent.
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import json
-from pathlib import Path
+from collections.abc import Iterator
 
 import numpy as np
-from finding_rates import print_table
-from statistics_page import write_tables
+from statistics_page import format_table, measure_or_write
 
-from tracekit.comparison.bootstrap import FloatArray
 from tracekit.comparison.estimates import estimate_between_runs
 from tracekit.comparison.sessions import SessionNoise
+from tracekit.statistics.blocks import FloatArray
 from tracekit.statistics.share_intervals import LEVEL
 
-BEGIN, END = "<!-- session rates: make calibrate -->", "<!-- end of session rates -->"
 RUN_SPREAD = 0.02
 SPREADS = (0.0, 0.005, 0.01, 0.02, 0.03)
 RUNS = (1, 3, 5, 10)
@@ -59,27 +55,18 @@ def measure_row(spread: float, runs: int, pairs: int) -> dict[str, float | None]
             found.setdefault(f"{builds} builds", []).append(is_found(base, new, noise, known))
     row: dict[str, float | None] = {"between sessions, %": 100 * spread, "runs": runs}
     for name, events in found.items():
-        row[name] = None if None in events else 100 * float(np.mean([bool(event) for event in events]))
+        row[name] = None if None in events else round(100 * float(np.mean(np.array(events, bool))), 2)
     return row
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--pairs", type=int, default=PAIRS, help="simulated comparisons per row")
-    parser.add_argument("--out", type=Path, help="a file for the rows, as JSON")
-    parser.add_argument("--docs", type=Path, help="a file of rows to write into docs/statistics.md")
-    arguments = parser.parse_args()
-    if arguments.docs:
-        write_tables(BEGIN, END, print_table(json.loads(arguments.docs.read_text("utf-8"))))
-        return
-    rows = []
+def iter_rows(pairs: int) -> Iterator[dict[str, float | None]]:
+    """Yield the rows of the table."""
     for spread, runs in itertools.product(SPREADS, RUNS):
-        rows.append(measure_row(spread, runs, arguments.pairs))
-        print(json.dumps(rows[-1], ensure_ascii=False), flush=True)
-    if arguments.out:
-        arguments.out.write_text(json.dumps(rows, indent=2) + "\n", "utf-8")
+        yield measure_row(spread, runs, pairs)
+
+
+def main() -> None:
+    measure_or_write(__doc__, PAIRS, iter_rows, lambda rows: {"session rates": format_table(rows)})
 
 
 if __name__ == "__main__":

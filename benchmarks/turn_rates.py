@@ -17,26 +17,21 @@ In turn is base, new, new, base, … as ``tracekit record --interleave`` records
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import json
 import math
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from error_rates import markdown_table
-from statistics_page import write_tables
+from statistics_page import format_table, measure_or_write
 
-from tracekit.comparison.bootstrap import FloatArray
 from tracekit.comparison.drift import RunOrder
 from tracekit.comparison.estimates import estimate_between_runs
 from tracekit.record.interleaving import iter_interleaved_places
+from tracekit.statistics.blocks import FloatArray
 from tracekit.statistics.distributions import t_upper_tail
 from tracekit.statistics.share_intervals import LEVEL
 
-BEGIN, END = "<!-- rates of turns: make calibrate -->", "<!-- end of rates of turns -->"
 RUN_SPREAD, TRUE_CHANGE, PAIRS = 0.02, 0.05, 4000
 RUNS = (3, 4, 5, 10)
 Drift = Callable[[np.random.Generator, int, int], FloatArray]
@@ -103,23 +98,14 @@ def measure_row(drift: str, order: str, runs: int, pairs: int) -> dict[str, Any]
     return {"drift": drift, "order": order, "runs": runs, **rates}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--pairs", type=int, default=PAIRS, help="simulated comparisons per row")
-    parser.add_argument("--out", type=Path, help="a file for the rows, as JSON")
-    parser.add_argument("--docs", type=Path, help="a file of rows to write into docs/statistics.md")
-    arguments = parser.parse_args()
-    if arguments.docs:
-        write_tables(BEGIN, END, markdown_table(json.loads(arguments.docs.read_text("utf-8"))))
-        return
-    rows = []
+def iter_rows(pairs: int) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the table."""
     for order, drift, runs in itertools.product(("mirrored", "alternating"), DRIFTS, RUNS):
-        rows.append(measure_row(drift, order, runs, arguments.pairs))
-        print(json.dumps(rows[-1], ensure_ascii=False), flush=True)
-    if arguments.out:
-        arguments.out.write_text(json.dumps(rows, indent=2) + "\n", "utf-8")
+        yield measure_row(drift, order, runs, pairs)
+
+
+def main() -> None:
+    measure_or_write(__doc__, PAIRS, iter_rows, lambda rows: {"rates of turns": format_table(rows)})
 
 
 if __name__ == "__main__":

@@ -24,12 +24,12 @@ from tracekit.checks.intervals import Interval, estimate_interval, estimate_rati
 from tracekit.checks.recording_values import count_issues, find_hottest_state, price_call, sum_preparation
 from tracekit.checks.requirements import ENGINE_NAMES, OF_RUN, Absence, EnginePresence, Metric
 from tracekit.checks.results import MetricValue
-from tracekit.comparison.bootstrap import estimate
 from tracekit.comparison.metrics import LATE
 from tracekit.comparison.observations import SUBMISSION_COUNTS, FloatArray, Observations, Quantity
 from tracekit.model.columns import BoolArray
 from tracekit.model.schemas import ANE_INTERVALS
 from tracekit.model.vocabulary import SERVING, Basis, Engine
+from tracekit.statistics.call_statistics import estimate
 from tracekit.statistics.share_intervals import estimate_share_interval
 from tracekit.text import plural
 

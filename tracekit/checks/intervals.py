@@ -12,10 +12,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracekit.checks.requirements import AMOUNTS, Kind
-from tracekit.comparison.bootstrap import Statistic, count_required_values, estimate
 from tracekit.comparison.estimates import compute_centre, scale_of
 from tracekit.statistics.blocks import FloatArray
-from tracekit.statistics.distributions import binomial_at_most, normal_quantile, t_quantile
+from tracekit.statistics.call_statistics import (
+    Statistic,
+    count_required_values,
+    estimate,
+    find_percentile_ends,
+)
+from tracekit.statistics.distributions import normal_quantile, t_quantile
 from tracekit.statistics.share_intervals import compute_wilson_interval, count_independent_calls
 
 Interval = tuple[float, float]
@@ -122,31 +127,5 @@ def _estimate_mean_interval(values: FloatArray, confidence: float) -> Interval:
 
 
 def _estimate_percentile_interval(values: FloatArray, fraction: float, confidence: float) -> Interval:
-    """Return the order statistics between which a percentile lies.
-
-    Of ``trials`` independent calls, the number below the true percentile is binomial::
-
-        rank    1 … low … high … trials      P(fewer than low) <= tail, P(high or more) <= tail
-    """
-    count = len(values)
     is_below = (values <= estimate(values, fraction)).astype(np.float64)
-    trials = max(1, int(count_independent_calls(is_below)))
-    tail = (1 - confidence) / 2
-    ordered = np.sort(values)
-    low = _find_first_rank(trials, fraction, tail) - 1
-    high = _find_first_rank(trials, fraction, 1 - tail)
-    lower = -math.inf if low < 1 else float(ordered[max(1, low * count // trials) - 1])
-    upper = math.inf if high > trials else float(ordered[min(count, -(-high * count // trials)) - 1])
-    return lower, upper
-
-
-def _find_first_rank(trials: int, fraction: float, probability: float) -> int:
-    """Return the first rank with P(fewer than rank calls are below) >= probability; trials + 1 if none."""
-    lowest_rank, highest_rank = 1, trials + 1
-    while lowest_rank < highest_rank:
-        middle = (lowest_rank + highest_rank) // 2
-        if binomial_at_most(middle - 1, trials, fraction) >= probability:
-            highest_rank = middle
-        else:
-            lowest_rank = middle + 1
-    return lowest_rank
+    return find_percentile_ends(values, fraction, count_independent_calls(is_below), confidence)

@@ -27,12 +27,12 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from tracekit.comparison.drift import Drift, RunOrder, count_lost_degrees, fit_drift
+from tracekit.comparison.run_variation import RunVariation, Scale
 from tracekit.comparison.sessions import SessionNoise, SessionSpread
 from tracekit.statistics.blocks import FloatArray
 from tracekit.statistics.distributions import t_quantile, t_shift, t_upper_tail
 from tracekit.statistics.share_intervals import LEVEL
 
-Scale: TypeAlias = Literal["log", "linear"]
 Tested: TypeAlias = Literal["between runs", "given noise", "within these recordings"]
 
 USUAL_SPREAD, USUAL_SPREAD_OF_TAILS = 0.05, 0.07
@@ -242,15 +242,6 @@ def _add_sessions(
     of_runs = [sessions.add_runs(variance, count) for variance, count in zip(variances, counts, strict=True)]
     _, df = _combine_variances([2 * sessions.variance, sum(of_runs)], [sessions.df, max(1.0, df)])
     return [variance + sessions.variance for variance in of_runs], df
-
-
-@dataclass(frozen=True)
-class RunVariation:
-    """The value of a run and how much it varies within the run: on the scale, with degrees of freedom."""
-
-    value: float
-    variance: float
-    df: float
 
 
 def estimate_within_runs(

@@ -8,7 +8,6 @@ from itertools import chain
 
 import numpy as np
 
-from tracekit.comparison.bootstrap import Statistic, count_required_values, estimate
 from tracekit.comparison.estimates import compute_centre, scale_of
 from tracekit.comparison.observations import (
     SUBMISSION_COUNTS,
@@ -22,6 +21,7 @@ from tracekit.comparison.result import Value
 from tracekit.model.columns import BoolArray
 from tracekit.model.power_rails import RAILS
 from tracekit.model.vocabulary import SERVING, Engine
+from tracekit.statistics.call_statistics import Statistic, count_required_values, estimate
 
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p99": 0.99}
 LATE = "late"

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.analysis.result import Analysis
-from tracekit.comparison.bootstrap import Statistic, count_required_values
 from tracekit.comparison.cautions import select_distinct_runs
 from tracekit.comparison.drift import count_lost_degrees
 from tracekit.comparison.estimates import Estimate
@@ -20,6 +19,7 @@ from tracekit.comparison.observations import Observations
 from tracekit.comparison.sessions import estimate_session_spread
 from tracekit.comparison.turns import split_sessions
 from tracekit.statistics.blocks import FloatArray
+from tracekit.statistics.call_statistics import Statistic, count_required_values
 
 RUNS_PER_SIDE = (3, 5, 10, 20)
 _NUMBERS: tuple[tuple[str, Statistic], ...] = (("p50", 0.5), ("p90", 0.9), ("mean", "mean"))

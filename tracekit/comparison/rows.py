@@ -6,21 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 
-from tracekit.comparison.bootstrap import (
-    ColumnStatistic,
-    choose_block_lengths,
-    choose_draw_count,
-    count_required_values,
-    resample_statistics,
-)
 from tracekit.comparison.estimates import (
     Estimate,
-    RunVariation,
-    Scale,
     Tested,
     estimate_between_runs,
     estimate_within_runs,
@@ -38,8 +28,10 @@ from tracekit.comparison.metrics import (
 )
 from tracekit.comparison.observations import FloatArray, Unit
 from tracekit.comparison.result import Difference, Judgement, Value
+from tracekit.comparison.run_variation import measure_variation
 from tracekit.comparison.sessions import NOTHING_GIVEN, GivenSpread
 from tracekit.comparison.shares import compute_share_interval
+from tracekit.statistics.call_statistics import count_required_values
 from tracekit.statistics.share_intervals import LEVEL
 
 _OF_LENGTHS = ("length", "part", LATE)
@@ -121,62 +113,16 @@ def iter_group_rows(
         )
         for metric in metrics
     )
-    shown_columns = [columns for columns in every if columns.is_shown]
-    variation = _Variation(shown_columns)
-    for position, columns in enumerate(shown_columns):
+    for columns in (entry for entry in every if entry.is_shown):
         if columns.is_open:
             yield _open_share(columns, sides, level)
         elif sides.same_sources or columns.metric.quantity not in _OF_LENGTHS:
-            yield _compute_difference(columns, sides, variation, position, level)
+            yield _compute_difference(columns, sides, level)
         else:
             yield _report_incomparable_lengths(columns, sides)
 
 
-_Draws: TypeAlias = tuple[FloatArray, int]
-"""The draws of a number, and of how many blocks each is made."""
-
-
-class _Variation:
-    """How much each metric varies within each run; drawn once for all metrics, and only if needed."""
-
-    def __init__(self, columns: Sequence[Columns]) -> None:
-        self._columns = columns
-        self._draws: dict[tuple[str, int], list[tuple[FloatArray, int]]] = {}
-
-    def draw(self, side: str, run: int, position: int) -> list[_Draws]:
-        """Return the draws of one metric in one run, for each length of blocks."""
-        if (side, run) not in self._draws:
-            columns = [getattr(entry, side).runs[run] for entry in self._columns]
-            statistics = [
-                ColumnStatistic(self._find_same_column(index), entry.metric.statistic)
-                for index, entry in enumerate(self._columns)
-            ]
-            count = len(columns[0])
-            self._draws[side, run] = [
-                (
-                    resample_statistics(columns, statistics, choose_draw_count(count), length, (0,)),
-                    math.ceil(count / length),
-                )
-                for length in choose_block_lengths(columns, statistics)
-            ]
-        drawn = [(draws[:, position], blocks) for draws, blocks in self._draws[side, run]]
-        return [(values[~np.isnan(values)], blocks) for values, blocks in drawn]
-
-    def _find_same_column(self, position: int) -> int:
-        """Let percentiles of the same windows use one column, which is then sorted once."""
-        key = _get_column_key(self._columns[position].metric)
-        return next(
-            index for index, other in enumerate(self._columns) if _get_column_key(other.metric) == key
-        )
-
-
-def _get_column_key(metric: GroupMetric) -> tuple[str, str, str]:
-    return metric.quantity, metric.of, metric.part
-
-
-def _compute_difference(
-    columns: Columns, sides: Sides, variation: _Variation, position: int, level: float
-) -> Difference:
+def _compute_difference(columns: Columns, sides: Sides, level: float) -> Difference:
     metric, base, new = columns.metric, columns.base, columns.new
     units = base.unit, new.unit
     if refusal := refuse_difference(metric.name, units, base.value, new.value):
@@ -200,7 +146,7 @@ def _compute_difference(
     if estimate is None and run_noise is None and sides.spread.run_noise:
         return _report_untested(metric.name, base, new, "spread not given")
     if estimate is None:
-        estimate = _estimate_within(columns, sides, variation, position)
+        estimate = _estimate_within(columns, sides)
     if estimate is None:
         return _report_untested(metric.name, base, new)
     return build_tested_row(metric.name, base.unit, (base.value, new.value), estimate, level)
@@ -232,28 +178,21 @@ def _report_untested(
     return Difference(name, base.unit, base.value, new.value, change, None, None, judgement)
 
 
-def _estimate_within(columns: Columns, sides: Sides, variation: _Variation, position: int) -> Estimate | None:
-    """Return the difference by the variation within the runs; None where draws have no value."""
-    statistic = columns.metric.statistic
-    draws: dict[str, list[tuple[float, list[_Draws]]]] = {"base": [], "new": []}
-    for side, runs in draws.items():
-        for number, values in enumerate(getattr(columns, side).runs):
-            of_run = run_values([values], statistic)
-            if len(of_run):
-                runs.append((float(of_run[0]), variation.draw(side, number, position)))
-    every = [values for runs in draws.values() for _, of_run in runs for values, _ in of_run]
-    if not all(len(values) > 1 for values in every):
+def _estimate_within(columns: Columns, sides: Sides) -> Estimate | None:
+    """Return the difference by the variation within the runs; None where their calls do not bound it."""
+    metric = columns.metric
+    values = [[run[~np.isnan(run)] for run in side.runs] for side in (columns.base, columns.new)]
+    values = [[run for run in side if len(run)] for side in values]
+    scale = scale_of(
+        metric.is_compared_by_factor(columns.base.unit), *(run for side in values for run in side)
+    )
+    varied = [[measure_variation(run, metric.statistic, scale) for run in side] for side in values]
+    base, new = ([variation for variation in side if variation is not None] for side in varied)
+    if (len(base), len(new)) != (len(values[0]), len(values[1])):
         return None
-    scale = scale_of(columns.metric.is_compared_by_factor(columns.base.unit), *every)
-    varied = [[_measure_variation(value, drawn, scale) for value, drawn in runs] for runs in draws.values()]
-    most = _find_most(columns.metric, columns.base.unit, sides)
+    most = _find_most(metric, columns.base.unit, sides)
     return estimate_within_runs(
-        varied[0],
-        varied[1],
-        scale,
-        sides.find_run_noise(columns.metric),
-        most,
-        sides.spread.session_noise,
+        base, new, scale, sides.find_run_noise(metric), most, sides.spread.session_noise
     )
 
 
@@ -264,17 +203,6 @@ def _find_most(metric: GroupMetric, unit: Unit, sides: Sides) -> float:
     if metric.quantity not in _IN_CALLS:
         return math.inf
     return max(side.longest_ns for side in (sides.base, sides.new))
-
-
-def _measure_variation(value: float, drawn: Sequence[_Draws], scale: Scale) -> RunVariation:
-    """Return how much a number of a run varies: by the blocks among which it varies most."""
-    variations = []
-    for values, count in drawn:
-        # Of few blocks, the variance of the draws is too small by (blocks - 1) / blocks.
-        blocks = max(2, count)
-        variance = float((np.log(values) if scale == "log" else values).var()) * blocks / (blocks - 1)
-        variations.append(RunVariation(value, variance, blocks - 1))
-    return max(variations, key=lambda variation: variation.variance)
 
 
 def build_tested_row(

@@ -9,7 +9,6 @@ import numpy as np
 from tracekit.analysis.energy import MISSING_ENERGY
 from tracekit.comparison.estimates import (
     Estimate,
-    RunVariation,
     compute_centre,
     estimate_between_runs,
     estimate_within_runs,
@@ -19,6 +18,7 @@ from tracekit.comparison.metrics import ENERGY_METRICS, RUN_METRICS
 from tracekit.comparison.observations import Amount, Observations, Unit
 from tracekit.comparison.result import Difference, Value
 from tracekit.comparison.rows import build_tested_row, refuse_difference
+from tracekit.comparison.run_variation import RunVariation
 from tracekit.comparison.sessions import GivenSpread
 from tracekit.model.vocabulary import Basis, Phase
 from tracekit.text import printable

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tracekit.comparison.bootstrap import Statistic
 from tracekit.comparison.drift import RunOrder
 from tracekit.errors import UsageError
 from tracekit.statistics.blocks import FloatArray
+from tracekit.statistics.call_statistics import Statistic
 
 _STATISTIC = re.compile(r"mean|p\d{1,2}(\.\d+)?")
 FEWEST_DEGREES = 4

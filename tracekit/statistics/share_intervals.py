@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -42,27 +43,47 @@ def count_independent_calls(values: FloatArray, similar_runs: Sequence[FloatArra
     ``similar_runs`` are the runs whose calls resemble their neighbours as much as these do: by default
     this one.
     """
-    return (
-        max(1.0, len(values) / _estimate_calls_per_independent(similar_runs or [values]))
-        if len(values)
-        else 0.0
-    )
+    if not len(values):
+        return 0.0
+    return max(1.0, len(values) / compare_with_independent(similar_runs or [values]).calls)
 
 
-def _estimate_calls_per_independent(runs: Sequence[FloatArray]) -> float:
-    """Return how many calls count for an independent one, from the variance of means of blocks.
+@dataclass(frozen=True)
+class Resemblance:
+    """How many times the variance of a mean is that of independent calls, from few blocks of calls.
+
+    ``df`` are the degrees of freedom of this estimate.
+    """
+
+    variance: float
+    df: float
+
+    @property
+    def calls(self) -> float:
+        """How many calls count for an independent one, where the normal distribution is used for t."""
+        if self.variance <= 1:
+            return 1.0
+        tails = t_quantile((1 + LEVEL) / 2, self.df) / normal_quantile((1 + LEVEL) / 2)
+        return self.variance * tails**2
+
+
+def compare_with_independent(runs: Sequence[FloatArray]) -> Resemblance:
+    """Return how much calls resemble their neighbours, by the variance of means of blocks; 1 at least.
 
     Means of blocks of independent calls have the variance of the calls / length. Where theirs is larger, it
-    is an estimate from few blocks: Student's t takes the place of the normal distribution. The runs are
-    pooled, because one without a spell of its verdicts does not show how long its spells are: the longest
-    of their blocks is taken for all, beside the usual one.
+    is an estimate from few blocks, with Student's t. The runs are pooled, because one without a spell of its
+    verdicts does not show how long its spells are: the longest of their blocks is taken for all, beside the
+    usual one. Blocks as long as a period of the calls do not vary at all, so what varies more counts.
     """
     longest = max((choose_block_length(values) for values in runs), default=1)
     usual = max((compute_block_length(len(values)) for values in runs), default=1)
-    return max(_compare_variances(runs, length) for length in {usual, longest})
+    return max(
+        (_compare_variances(runs, length) for length in sorted({usual, longest})),
+        key=lambda resemblance: resemblance.calls,
+    )
 
 
-def _compare_variances(runs: Sequence[FloatArray], most: int) -> float:
+def _compare_variances(runs: Sequence[FloatArray], most: int) -> Resemblance:
     of_calls = of_blocks = blocks = 0.0
     for values in runs:
         count = len(values)
@@ -76,10 +97,7 @@ def _compare_variances(runs: Sequence[FloatArray], most: int) -> float:
         of_blocks += count * variance * length * (1 - 1 / count)
         blocks = max(blocks, count / length)
     inflation = of_blocks / of_calls if of_calls else 1.0
-    if inflation <= 1 + 1e-9:
-        return 1.0
-    tails = t_quantile((1 + LEVEL) / 2, max(1.0, blocks - 1)) / normal_quantile((1 + LEVEL) / 2)
-    return inflation * tails**2
+    return Resemblance(inflation if inflation > 1 + 1e-9 else 1.0, max(1.0, blocks - 1))
 
 
 def estimate_share_interval(values: FloatArray, level: float = LEVEL) -> tuple[float, float]:

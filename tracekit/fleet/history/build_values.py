@@ -14,11 +14,11 @@ from tracekit.checks.intervals import estimate_interval, parse_statistic
 from tracekit.checks.requirements import Condition, Metric, Requirement
 from tracekit.checks.results import CheckResult, MetricValue
 from tracekit.checks.run_values import RunNoise, combine_runs
-from tracekit.comparison.bootstrap import count_required_values, estimate
 from tracekit.errors import UsageError
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.schema import NO, YES
 from tracekit.frozen import frozen
+from tracekit.statistics.call_statistics import count_required_values, estimate
 from tracekit.statistics.share_intervals import estimate_share_interval
 from tracekit.text import plural
 
