@@ -75,8 +75,9 @@ def one_run_cell(model: str, calls: int, pairs: int) -> dict[str, Any]:
         sides = make_sides(base[pair], same[pair], spreads)
         rates.note("wrong", decide(sides) not in ("same", "not shown"))
         rates.note("+10 % found", decide(make_sides(base[pair], more[pair], spreads)) == "slower")
+        rows = list_gated_rows(sides)
+        rates.note("gate failed", any(judge_gates(rows)))
         if sides.grid is None:
-            rows = list_gated_rows(sides)
             for name in ("p50", "p90", "mean"):
                 rates.note(name, is_shown(rows[name]))
             rates.note("p90 tested", rows["p90"].low is not None)

@@ -45,7 +45,7 @@ def judged(
         ("p50 > +5ms", "open"),
         ("p50 > +1ms", "failed"),
         ("p50 < -10%", "passed"),
-        ("p90 > +0%", "failed"),
+        ("p90 > +0%", "not measurable"),  # of 30 calls, none bounds a p90: 0.9^30 = 4 %
         ("ANE share < -5 points", "open"),
         ("ANE share < -40 points", "passed"),
         ("hand-offs > +0", "passed"),

@@ -14,7 +14,8 @@ from evidence_support import Interval, ane, prediction, with_evidence
 from trace_support import BNNS, CALL, UI, Sample, trace_of
 
 from tracekit import Analysis, Comparison, analyze, compare
-from tracekit.comparison.result import FindingChange
+from tracekit.comparison.findings import choose_trend
+from tracekit.comparison.result import FindingChange, FindingSide
 from tracekit.report.comparison.decision import decide_outcome, describe_outcome
 from tracekit.report.comparison.headline import sentence
 from tracekit.report.comparison.markdown import to_markdown
@@ -141,6 +142,16 @@ def test_a_finding_that_loses_more_time_in_every_run_grew() -> None:
     # Three runs of one side are above three of the other by chance in one of ten comparisons.
     assert placement(compare(base[:3], new[:3])).change == "on both sides"
     assert placement(compare(base[:2], [base[2], new[0]])).change == "on both sides"
+
+
+@pytest.mark.parametrize(
+    ("runs", "sized", "trend"),
+    [(4, 1, "grew"), (4, 2, "on both sides"), (5, 2, "grew"), (5, 6, "grew"), (5, 7, "on both sides")],
+)
+def test_findings_that_may_all_grow_share_the_level(runs: int, sized: int, trend: str) -> None:
+    """Five runs are above five others in 2 of 252 orders: six such findings stay within 5 %."""
+    base, new = (FindingSide(runs, runs, lost_ns=(level,) * runs) for level in (1e6, 2e6))
+    assert choose_trend(base, new, False, sized) == trend
 
 
 def test_a_side_that_cannot_show_a_finding_is_not_without_it() -> None:

@@ -42,6 +42,14 @@ def test_one_run_with_a_given_spread() -> None:
     assert rates["covered p50"] >= 80
 
 
+def test_one_run_of_bursts_is_not_tested_by_its_longest_calls() -> None:
+    """A bootstrap of the calls has the p90 differ in 12 %, and blocks of ten calls the mean in 9 %."""
+    rates = SENTENCES["one_run_cell"]("bursts", 100, 200)
+    assert rates["p90"] <= 3
+    assert max(rates["wrong"], rates["mean"]) <= 8
+    assert rates["+10 % found"] >= 35
+
+
 def test_shares_and_spells() -> None:
     whole = RATES["shares_cell"](1.0, 1, 20, 1, 150)
     assert (whole["alarm"], whole["zero to zero"]) == (0.0, 0.0)
