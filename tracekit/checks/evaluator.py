@@ -25,7 +25,8 @@ from tracekit.checks.recording_values import count_issues, find_hottest_state, p
 from tracekit.checks.requirements import ENGINE_NAMES, OF_RUN, Absence, EnginePresence, Metric
 from tracekit.checks.results import MetricValue
 from tracekit.comparison.metrics import LATE
-from tracekit.comparison.observations import SUBMISSION_COUNTS, FloatArray, Observations, Quantity
+from tracekit.comparison.observations import SUBMISSION_COUNTS, Observations
+from tracekit.comparison.quantities import FloatArray, Quantity
 from tracekit.model.columns import BoolArray
 from tracekit.model.schemas import ANE_INTERVALS
 from tracekit.model.vocabulary import SERVING, Basis, Engine

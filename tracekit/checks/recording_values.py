@@ -10,6 +10,7 @@ from tracekit.checks.requirements import Metric
 from tracekit.checks.results import MetricValue
 from tracekit.comparison.cautions import THERMAL
 from tracekit.comparison.observations import Observations
+from tracekit.comparison.run_amounts import measure_preparation, read_thermal_states
 from tracekit.comparison.run_metrics import measure_energy
 from tracekit.model.columns import BoolArray
 from tracekit.model.vocabulary import Basis, Phase
@@ -30,7 +31,7 @@ def count_issues(observations: Observations, code: str) -> MetricValue:
 
 def find_hottest_state(observations: Observations) -> MetricValue:
     """Return the hottest thermal state."""
-    levels, times = observations.thermal()
+    levels, times = read_thermal_states(observations)
     if not len(levels):
         return MetricValue("thermal", missing="the recording has no thermal state")
     hottest = int(np.argmax(levels))
@@ -41,7 +42,7 @@ def find_hottest_state(observations: Observations) -> MetricValue:
 
 def sum_preparation(observations: Observations, metric: Metric, scope: str) -> MetricValue:
     """Return the time of loading or compiling."""
-    time = observations.measure_preparation(Phase(metric.quantity), scope)
+    time = measure_preparation(observations, Phase(metric.quantity), scope)
     return MetricValue("time", time.value, time.value, time.basis, missing=time.missing)
 
 

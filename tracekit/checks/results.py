@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from tracekit.analysis.findings.finding import Finding
 from tracekit.checks.plans.plan_requirements import PlanRequirement
 from tracekit.checks.requirements import ChangeRule, Kind, Requirement
-from tracekit.comparison.observations import FloatArray
+from tracekit.comparison.quantities import FloatArray
 from tracekit.comparison.result import Difference, Group
 from tracekit.mlmodels.plans import PlannedOperation
 from tracekit.model.trace import TraceInfo

@@ -20,7 +20,7 @@ from tracekit.checks.intervals import (
 )
 from tracekit.checks.requirements import AMOUNTS, Condition, Metric
 from tracekit.checks.results import MetricValue
-from tracekit.comparison.observations import FloatArray
+from tracekit.comparison.quantities import FloatArray
 from tracekit.statistics.share_intervals import compute_wilson_interval
 from tracekit.text import plural
 

@@ -11,6 +11,7 @@ import numpy as np
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.comparison.observations import Observations, normalize_source
 from tracekit.comparison.result import Caution, OneSided, RunDescription, Side
+from tracekit.comparison.run_amounts import read_thermal_states
 from tracekit.model.vocabulary import SERVING
 
 THERMAL = ("nominal", "fair", "serious", "critical")
@@ -70,7 +71,7 @@ def describe_run(run: Observations) -> RunDescription:
 
 
 def _find_hottest_state(run: Observations) -> str:
-    levels, _ = run.thermal()
+    levels, _ = read_thermal_states(run)
     return THERMAL[int(min(max(levels), len(THERMAL) - 1))] if len(levels) else ""
 
 

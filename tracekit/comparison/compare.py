@@ -18,8 +18,9 @@ from tracekit.comparison.cautions import (
 from tracekit.comparison.findings import compare_findings
 from tracekit.comparison.first_sentence import build_first_sentence
 from tracekit.comparison.groups import ComparedRuns, Runs, build_groups
-from tracekit.comparison.observations import Observations, Unit
+from tracekit.comparison.observations import Observations
 from tracekit.comparison.parts import compare_parts
+from tracekit.comparison.quantities import Unit
 from tracekit.comparison.result import (
     MIN_CHANGE,
     Change,

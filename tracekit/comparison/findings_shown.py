@@ -11,7 +11,8 @@ import numpy as np
 from tracekit.analysis.engines.ownership import RUNTIMES
 from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.series import FEWEST
-from tracekit.comparison.observations import Names, Observations
+from tracekit.comparison.observations import Observations
+from tracekit.comparison.quantities import Names
 from tracekit.model.columns import BoolArray
 from tracekit.model.schemas import GPU_INTERVALS, MODEL_LOADING
 from tracekit.model.vocabulary import Engine

@@ -12,7 +12,8 @@ import pandas as pd
 from tracekit.analysis.classification.frame_names import has_symbol
 from tracekit.analysis.classification.sample_labels import find_deciding_frames
 from tracekit.comparison.estimates import SPREADS_ALIKE
-from tracekit.comparison.observations import FloatArray, Observations
+from tracekit.comparison.observations import Observations
+from tracekit.comparison.quantities import FloatArray
 from tracekit.model.columns import IntArray
 from tracekit.model.trace import WeightUnit
 from tracekit.model.vocabulary import ENGINES

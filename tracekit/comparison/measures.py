@@ -9,7 +9,8 @@ import numpy as np
 
 from tracekit.analysis.result import Analysis
 from tracekit.comparison.metrics import METRICS, GroupSide, is_amount
-from tracekit.comparison.observations import Observations, Unit
+from tracekit.comparison.observations import Observations
+from tracekit.comparison.quantities import Unit
 from tracekit.model.columns import BoolArray
 
 _QUANTITIES = ("length", "share", "busy", "busy share")

@@ -9,14 +9,8 @@ from itertools import chain
 import numpy as np
 
 from tracekit.comparison.estimates import compute_centre, scale_of
-from tracekit.comparison.observations import (
-    SUBMISSION_COUNTS,
-    FloatArray,
-    Observations,
-    Quantity,
-    Unit,
-    join_arrays,
-)
+from tracekit.comparison.observations import SUBMISSION_COUNTS, Observations
+from tracekit.comparison.quantities import FloatArray, Quantity, Unit, join_arrays
 from tracekit.comparison.result import Value
 from tracekit.model.columns import BoolArray
 from tracekit.model.power_rails import RAILS

@@ -6,30 +6,21 @@ Comparisons and checks read these and nothing else, so that they agree on what a
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.budget.parts import BudgetPart
-from tracekit.analysis.engines.busy import Scope
 from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase
-from tracekit.analysis.engines.interval_sets import merge_sets
-from tracekit.analysis.engines.membership import UNASSIGNED
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.verdicts import UNKNOWN
 from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.comparison.quantities import FloatArray, Names, Quantity
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_INTERVALS, ANE_TABLES, CORE_ML, GPU_TABLES
 from tracekit.model.vocabulary import SERVING, Basis, Engine, Phase
-
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-Names: TypeAlias = npt.NDArray[np.object_]
-Unit: TypeAlias = Literal["ns", "mJ", "share", "count", "cycles", "events", "samples", "hits"]
 
 _INFERENCE = [str(phase) for phase in Phase if phase.is_inference]
 _TABLES = {
@@ -41,55 +32,6 @@ _TABLES = {
 
 SUBMISSION_COUNTS = {"submissions per inference": "submissions", "segments per inference": "segments"}
 """Quantities of the Neural Engine, and their columns in ``Analysis.submissions``."""
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """One number per window, NaN where it is unknown; ``missing`` is the reason where no window can have one.
-
-    ``basis`` is each window's. Amounts of different bases are never combined in one number; ``mixes_bases``
-    marks what is counted or decided per window, where several bases may be combined.
-    """
-
-    values: FloatArray
-    unit: Unit
-    basis: Names
-    missing: str = ""
-    mixes_bases: bool = False
-    if_unknown: str = "no call shows it"
-    """The reason to give where all of the selected windows are NaN."""
-
-    @property
-    def most(self) -> float:
-        """The most that a window with an unknown number can have; the least is 0."""
-        return 1.0 if self.unit == "share" else np.inf
-
-    def bases(self, rows: BoolArray) -> tuple[str, ...]:
-        """Return the bases of those rows that have a number."""
-        bases = self.basis[rows & ~np.isnan(self.values)]
-        return tuple(sorted({str(basis) for basis in bases} - {""}))
-
-    def problem(self, rows: BoolArray) -> str:
-        """Return the reason why these rows give no number; "" where they give one."""
-        if not rows.any():
-            return "there is no such call"
-        if self.missing:
-            return self.missing
-        if np.isnan(self.values[rows]).all():
-            return self.if_unknown
-        bases = self.bases(rows)
-        if len(bases) > 1 and not self.mixes_bases:
-            return f"some calls are {' and some '.join(bases)}, which one number cannot combine"
-        return ""
-
-
-@dataclass(frozen=True)
-class Amount:
-    """A number of a whole run; where the recording does not show it, None and the reason in ``missing``."""
-
-    value: float | None
-    basis: str = ""
-    missing: str = ""
 
 
 def normalize_source(source: str) -> str:
@@ -415,50 +357,3 @@ class Observations:
             if set(table.source.split(", ")) & names and table.state != "rows"
         ]
         return f"no table measured the {engine}" + (f" ({'; '.join(tables)})" if tables else "")
-
-    # Numbers per run ---------------------------------------------------------------------------------------
-
-    def measure_preparation(self, phase: Phase, model: str = "") -> Amount:
-        """Return the time of loading or compiling, counted once where engines do it together.
-
-        Without a model, sampled time is used where nothing measured it. None does not mean 0: it may have
-        happened before the recording began.
-        """
-        measured = self.analysis.measured
-        keys = [key for key in measured.keys if key[1] is phase]
-        if model:
-            scopes = [Scope(frozenset(self._pids), name) for name in self._find_models(model)]
-            spans = merge_sets([measured.spans(scope, key) for scope in scopes for key in keys])
-        else:
-            spans = merge_sets([measured.everything(key) for key in keys])
-        if spans.total_ns:
-            return Amount(float(spans.total_ns), str(Basis.MEASURED))
-        totals = self.analysis.totals
-        rows = totals[(totals["window_id"] == UNASSIGNED) & (totals["phase"] == phase)]
-        sampled = rows["sampled_ns"].fillna(0).sum()
-        if sampled and model:
-            return Amount(None, missing=f"only samples show a {phase}, and they do not name the model")
-        if sampled:
-            return Amount(float(sampled), str(Basis.SAMPLED))
-        return Amount(
-            None, missing=f"no {phase} was recorded; it may have happened before the recording began"
-        )
-
-    @property
-    def _pids(self) -> Sequence[int]:
-        return [int(pid) for pid in np.unique(self.windows["pid"].to_numpy()) if pid >= 0]
-
-    def _find_models(self, pattern: str) -> list[str]:
-        models = {*self.model[self.matching(pattern)]}
-        return [str(model) for model in models & self.analysis.measured.owner.models]
-
-    def thermal(self) -> tuple[FloatArray, IntArray]:
-        """Return the levels of the device's thermal state (0 nominal … 3 critical) and their start times."""
-        rows = self.analysis.trace.tracks
-        rows = rows[((rows["name"] == "Thermal state") & rows["value"].notna()).to_numpy(bool)]
-        return rows["value"].to_numpy(np.float64), rows["time_ns"].to_numpy(np.int64)
-
-
-def join_arrays(parts: Sequence[Any]) -> FloatArray:
-    """Return the parts one after another; without parts, an empty array."""
-    return np.concatenate([np.asarray(part, np.float64) for part in parts] or [np.zeros(0)])

@@ -13,7 +13,7 @@ from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.kind import Kind
 from tracekit.comparison.estimates import POWER, Estimate, Tested
 from tracekit.comparison.grid import Grid
-from tracekit.comparison.observations import Unit
+from tracekit.comparison.quantities import Unit
 from tracekit.comparison.samples import SampleShare
 from tracekit.model.trace import TraceInfo
 from tracekit.statistics.share_intervals import LEVEL

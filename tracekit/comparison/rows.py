@@ -26,7 +26,7 @@ from tracekit.comparison.metrics import (
     list_metrics,
     run_values,
 )
-from tracekit.comparison.observations import FloatArray, Unit
+from tracekit.comparison.quantities import FloatArray, Unit
 from tracekit.comparison.result import Difference, Judgement, Value
 from tracekit.comparison.run_variation import measure_variation
 from tracekit.comparison.sessions import NOTHING_GIVEN, GivenSpread

@@ -15,9 +15,11 @@ from tracekit.comparison.estimates import (
     scale_of,
 )
 from tracekit.comparison.metrics import ENERGY_METRICS, RUN_METRICS
-from tracekit.comparison.observations import Amount, Observations, Unit
+from tracekit.comparison.observations import Observations
+from tracekit.comparison.quantities import Amount, Unit
 from tracekit.comparison.result import Difference, Value
 from tracekit.comparison.rows import build_tested_row, refuse_difference
+from tracekit.comparison.run_amounts import measure_preparation
 from tracekit.comparison.run_variation import RunVariation
 from tracekit.comparison.sessions import GivenSpread
 from tracekit.model.vocabulary import Basis, Phase
@@ -32,7 +34,7 @@ def iter_preparation_rows(
     """Yield the rows of loading and compiling that a side shows."""
     for name in RUN_METRICS:
         values = [
-            _average_runs([run.measure_preparation(Phase(name)) for run in side])
+            _average_runs([measure_preparation(run, Phase(name)) for run in side])
             for side in (base, new, *noise)
         ]
         if values[0].value is not None or values[1].value is not None:

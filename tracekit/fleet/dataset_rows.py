@@ -16,6 +16,7 @@ from tracekit.analysis.chips import identify_chip
 from tracekit.analysis.result import Analysis
 from tracekit.comparison.builds import find_program_binaries
 from tracekit.comparison.cautions import THERMAL
+from tracekit.comparison.run_amounts import read_thermal_states
 from tracekit.fleet.dataset_calls import DatasetCalls
 from tracekit.fleet.recording_copies import identify_run
 from tracekit.fleet.schema import ANALYZED, PLACE, TABLES, build_arrow_schema
@@ -166,7 +167,7 @@ def _describe_file(origin: Origin) -> dict[str, object]:
 def _build_recording_row(analysis: Analysis, calls: DatasetCalls, origin: Origin) -> dict[str, object]:
     info = analysis.trace.info
     binaries = find_program_binaries(analysis.trace)
-    levels, _ = calls.observed.thermal()
+    levels, _ = read_thermal_states(calls.observed)
     return {
         **_describe_file(origin),
         "run": info.run,

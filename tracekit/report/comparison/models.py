@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tracekit.comparison.observations import Unit
+from tracekit.comparison.quantities import Unit
 from tracekit.comparison.result import Comparison, Difference, Group, ModelLengths, OneSided, Value
 from tracekit.report.comparison.decision import SIGN, WITHIN, decide_model, find_decisive
 from tracekit.report.comparison.wording import amount, ratio, span, value_text

@@ -10,7 +10,7 @@ from tracekit.checks.results import ChangeResult
 from tracekit.comparison.estimates import find_usual_spread
 from tracekit.comparison.grid import Grid
 from tracekit.comparison.metrics import name_late_calls
-from tracekit.comparison.observations import Unit
+from tracekit.comparison.quantities import Unit
 from tracekit.comparison.result import (
     Comparison,
     Difference,
