@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ def requirement_cell(model: str, runs: int, checks: int) -> dict[str, Any]:
     return {"model": model, "runs": runs, "checks": checks, **rates.percent()}
 
 
+@cache
 def measure_truth(model: str, fraction: float) -> float:
     """Return the geometric mean of the percentile of many recordings."""
     many = MODELS[model](np.random.default_rng(12), 4000, CALLS, 1.0)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 ROWS = runpy.run_path(str(Path(__file__).resolve().parents[2] / "benchmarks" / "error_rates.py"))["rows"]
-OUTLIER = np.array([10.0] * 24 + [1e7])
-CALLS = 20.0 + np.arange(20) * 7 % 20 / 5
+OUTLIER = np.array([10.0] * 59 + [1e7])
+CALLS = 20.0 + np.arange(60) * 7 % 20 / 5
 
 
 @pytest.mark.parametrize("run_noise", [None, 0.02])
@@ -21,9 +21,9 @@ CALLS = 20.0 + np.arange(20) * 7 % 20 / 5
     [
         ([np.array([10.0])], [CALLS], "too few to tell"),
         ([np.array([10.0])], [np.full(100_000, 30.0)], "too few to tell"),
-        ([np.zeros(20)], [np.zeros(20)], "within the noise"),
-        ([np.zeros(20)] * 3, [np.zeros(20)] * 3, "within the noise"),
-        ([np.full(20, 7.0)] * 3, [np.full(20, 7.0)] * 3, "within the noise"),
+        ([np.zeros(60)], [np.zeros(60)], "within the noise"),
+        ([np.zeros(60)] * 3, [np.zeros(60)] * 3, "within the noise"),
+        ([np.full(60, 7.0)] * 3, [np.full(60, 7.0)] * 3, "within the noise"),
         ([OUTLIER], [OUTLIER], "within the noise"),
         ([CALLS, CALLS + 1, OUTLIER], [OUTLIER, CALLS, CALLS + 1], "within the noise"),
     ],

@@ -46,7 +46,7 @@ def test_a_longer_time_is_worse_and_a_shorter_one_better() -> None:
     assert 'cx="75.00%"' in markup and 'x1="62.50%" x2="87.50%"' in markup
     assert 'class="forest-band" x="47.50%"' in markup  # ±1 %
     assert re.findall(r'<li class="forest-(\w+)"', markup) == ["more", "less"]
-    assert "Too few calls for an interval: p99." in markup
+    assert "Too few independent calls for an interval: p99." in markup
     assert "Not tested, because lengths are on a grid: warm p50." in markup
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -58,6 +59,7 @@ def find_percentile_ends(
     return lower, upper
 
 
+@lru_cache(4096)
 def _find_first_rank(trials: int, fraction: float, probability: float) -> int:
     """Return the first rank with P(fewer than rank calls are below) >= probability; trials + 1 if none."""
     lowest_rank, highest_rank = 1, trials + 1

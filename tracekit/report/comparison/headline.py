@@ -114,7 +114,7 @@ def _lengths(comparison: Comparison) -> str:
     if all(row.judgement == "too few to tell" for model in comparable for row in model.rows):
         firsts = [(model, model.rows[0]) for model in comparable]
         listed = "; ".join(f"{_subject(model, row)} {_against(row)}" for model, row in firsts)
-        return f"Too few calls for an interval of the lengths: {listed}."
+        return f"Too few independent calls for an interval of the lengths: {listed}."
     limit = comparison.min_change
     outcomes = [(model, decide_model(model, limit)) for model in comparable]
     here = any(row.tested == WITHIN for model in comparable for row in model.rows)
@@ -183,7 +183,7 @@ def _changed(model: ModelLengths, verdict: str, outcome: LengthOutcome, min_chan
 def _is_equal_here(model: ModelLengths) -> bool:
     """Return whether two recordings have the same lengths of a model's calls, to the nanosecond."""
     rows = [row for row in model.rows if row.difference is not None]
-    return rows[0].tested == WITHIN and not any(row.difference for row in rows)
+    return any(row.tested == WITHIN for row in rows) and not any(row.difference for row in rows)
 
 
 def _list_equal(models: Sequence[ModelLengths]) -> str:
@@ -201,12 +201,12 @@ def _list_equal(models: Sequence[ModelLengths]) -> str:
 def _unchanged(model: ModelLengths, outcome: LengthOutcome, min_change: float) -> str:
     row, *others = [row for row in model.rows if row.difference is not None]
     subject, limit = _subject(model, row), percent(min_change)
-    if row.judgement == "too few to tell":
-        return f"Too few calls for an interval of {subject}: {_against(row)}."
     more = "".join(f", {_brief(entry)}" for entry in others if entry.low is not None)
+    if _is_equal_here(model):
+        return f"In these recordings {subject} is the same: {value_text(row.new, row.unit)}."
+    if row.judgement == "too few to tell":
+        return f"Too few independent calls for an interval of {subject}: {_against(row)}{more}."
     if row.tested == WITHIN:
-        if _is_equal_here(model):
-            return f"In these recordings {subject} is the same: {value_text(row.new, row.unit)}."
         if outcome == "same":
             return f"In these recordings {subject} is the same to within {limit}: {_against(row)}{more}."
         numbers = f"{subject} {_against(row, _interval(row))}{more}"

@@ -21,7 +21,7 @@ from tracekit.report.html.elements import Html, join, tag
 
 _LENGTHS = {*RUN_METRICS, *(metric.name for metric in METRICS if metric.quantity == "length")}
 _UNDRAWN = {
-    "too few to tell": "Too few calls for an interval",
+    "too few to tell": "Too few independent calls for an interval",
     "on a grid": "Not tested, because lengths are on a grid",
     "spread not given": "Not tested, because its spread between runs is not given",
 }
