@@ -204,9 +204,9 @@ def footnote(comparison: Comparison) -> str:
     if comparison.run_noise:
         parts.append("'no spread': the spread of this number between runs is not given.")
     parts.append(
-        "'too few': too few independent calls (runs for load, compile and energy) for an interval. Each row is"
-        " tested alone: among 20 rows without a real difference, about one is not 'noise'. The summary tests the"
-        " lengths of all models together, with wider intervals, so a row may show more than it does."
+        "'too few': too few independent calls (runs for load, compile and energy) for an interval. Each row"
+        " is tested alone: among 20 rows without a real difference, about one is not 'noise'. The summary"
+        " tests the lengths of all models together, with wider intervals: a row may show more than it does."
     )
     return " ".join(parts)
 
