@@ -42,9 +42,9 @@ def compare_findings(base: _Runs, new: _Runs) -> tuple[FindingChange, ...]:
     by_side = [_group_by_kind(side) for side in (base, new)]
     kinds = list(dict.fromkeys([*by_side[1], *by_side[0]]))
     sides = [_summarize_sides(kind, model, (base, new), by_side) for kind, model in kinds]
-    sized = sum(_have_sizes(*pair) for pair in sides)
+    count = sum(_have_sizes(*pair) for pair in sides)
     changes = [
-        _describe_change(kind, model, choose_trend(*pair, is_different, sized), pair, (base, new), by_side)
+        _describe_change(kind, model, choose_trend(*pair, is_different, count), pair, (base, new), by_side)
         for (kind, model), pair, is_different in zip(kinds, sides, mark_different(sides), strict=True)
     ]
     return tuple(sorted(changes, key=_rank))
@@ -131,8 +131,8 @@ def _compute_loss(run: Observations, model: str, findings: Sequence[Finding[Any]
     return sum(losses) / calls if len(losses) == len(findings) and calls else None
 
 
-def choose_trend(base: FindingSide, new: FindingSide, is_different: bool, sized: int) -> FindingTrend:
-    """Return what became of a finding, one of ``sized`` whose sizes are compared together at 5 %."""
+def choose_trend(base: FindingSide, new: FindingSide, is_different: bool, count: int) -> FindingTrend:
+    """Return what became of a finding, one of ``count`` whose sizes are compared together at 5 %."""
     fewer = base if base.found * new.runs < new.found * base.runs else new
     if fewer.unseen and (is_different or not fewer.found):
         return "not comparable"
@@ -143,7 +143,7 @@ def choose_trend(base: FindingSide, new: FindingSide, is_different: bool, sized:
     if _have_sizes(base, new):
         # All runs of one side are above all of the other by chance in two of these many orders.
         orders = math.comb(base.runs + new.runs, base.runs)
-        if orders * _ALPHA < 2 * sized:
+        if orders * _ALPHA < 2 * count:
             return "on both sides"
         if min(new.lost_ns) > _LARGER * max(base.lost_ns):
             return "grew"

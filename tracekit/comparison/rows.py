@@ -186,8 +186,8 @@ def _estimate_within(columns: Columns, sides: Sides) -> Estimate | None:
     scale = scale_of(
         metric.is_compared_by_factor(columns.base.unit), *(run for side in values for run in side)
     )
-    varied = [[measure_variation(run, metric.statistic, scale) for run in side] for side in values]
-    base, new = ([variation for variation in side if variation is not None] for side in varied)
+    variations = [[measure_variation(run, metric.statistic, scale) for run in side] for side in values]
+    base, new = ([variation for variation in side if variation is not None] for side in variations)
     if (len(base), len(new)) != (len(values[0]), len(values[1])):
         return None
     most = _find_most(metric, columns.base.unit, sides)
