@@ -1,4 +1,4 @@
-"""How much a number of one run varies by chance, from the calls of this run alone.
+"""The variation of a number of one run by chance, from the calls of this run alone.
 
 Calls that follow each other are alike (caches, clocks, temperature), so they count for fewer than they are:
 for as many independent ones as explain the variance of means of blocks of neighbours. A percentile varies as

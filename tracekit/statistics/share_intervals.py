@@ -50,7 +50,7 @@ def count_independent_calls(values: FloatArray, similar_runs: Sequence[FloatArra
 
 @dataclass(frozen=True)
 class Resemblance:
-    """How many times the variance of a mean is that of independent calls, from few blocks of calls.
+    """The variance of a mean as a multiple of that of independent calls, from few blocks of calls.
 
     ``df`` are the degrees of freedom of this estimate.
     """
@@ -60,7 +60,7 @@ class Resemblance:
 
     @property
     def calls(self) -> float:
-        """How many calls count for an independent one, where the normal distribution is used for t."""
+        """The number of calls that count for an independent one, with the normal distribution for t."""
         if self.variance <= 1:
             return 1.0
         tails = t_quantile((1 + LEVEL) / 2, self.df) / normal_quantile((1 + LEVEL) / 2)
