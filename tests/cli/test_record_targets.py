@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+
 import pytest
 from record_support import APP, IN_SIMULATOR, SIMULATOR, Mac, program
 
@@ -53,13 +56,52 @@ def test_a_process_in_a_simulator_needs_the_simulator(mac: Mac) -> None:
     assert refused.error == (
         f"Error: 'SampleApp' runs in a simulator, not on this Mac. Name the simulator: --device {SIMULATOR}.\n"
     )
-    result = mac.record(*APP, "--device", "iPhone 17", build="17F42", version="16.0")
+    result = mac.record(*APP, "--device", "iPhone 17")
     assert result.code == 0
     assert "note: A simulator runs models on this Mac's CPU and GPU" in result.error
     command = mac.commands()[0]
     assert command[command.index("--device") + 1] == SIMULATOR
     assert command[-2:] == ["--attach", "77"]
-    assert "--template" not in command  # it can hang from 26.4 on
+
+
+@pytest.mark.parametrize(("version", "build"), [("16.0", "17E192"), ("16.0", "17F42"), ("27.0", "27A266a")])
+def test_a_simulator_whose_recording_would_not_end_is_recorded_through_the_mac(
+    mac: Mac, version: str, build: str
+) -> None:
+    mac.xctrace.configure(processes=[IN_SIMULATOR], version=version, build=build)
+    hanging = ["--device", SIMULATOR, "--template", "Time Profiler", "--all-processes", "--output", "y.trace"]
+    with pytest.raises(subprocess.TimeoutExpired):  # as software-mansion/argent#350 reports
+        subprocess.run(
+            [mac.xctrace.folder / "xctrace", "record", *hanging, "--time-limit", "100ms"],
+            timeout=1,
+            capture_output=True,
+            check=False,
+        )
+    shutil.rmtree("y.trace")
+    result = mac.record(*APP, "--device", "iPhone 17")
+    assert result.code == 0, result.error
+    command = mac.commands()[-1]
+    assert "--device" not in command and command[-1] == "--all-processes"
+    notes = [line for line in result.error.splitlines() if line.startswith("note: ")]
+    assert notes[:2] == [
+        "note: A simulator runs models on this Mac's CPU and GPU: its recording does not show a device's engines.",
+        "note: iPhone 17 Simulator is recorded through this Mac, with all processes of the Mac: xctrace of Xcode 26.4 to"
+        " 27.0 does not end a recording with --device SIMULATOR, and no later one is known to.",
+    ]
+    assert "It holds all processes of this Mac; SampleApp is the process 77." in result.error
+    journal = mac.journal()
+    assert (journal["device"], journal["simulator"]) == (None, SIMULATOR)
+    assert journal["target"] == {"kind": "all", "name": "SampleApp", "pid": 77}
+
+
+def test_the_analysis_is_of_the_simulators_app_alone(mac: Mac) -> None:
+    """The sample holds the process 4711: it stands in for a recording of all processes."""
+    app = {**IN_SIMULATOR, "pid": 4711}
+    result = mac.record(*APP, "--device", "iPhone 17", processes=[app], build="17F42", version="16.0")
+    assert result.code == 0
+    assert "To analyze that process again: tracekit analyze x.trace --process 4711\n" in result.error
+    gone = mac.record("--force", *APP, "--device", "iPhone 17", processes=[IN_SIMULATOR])
+    assert "note: it has no thread of the process 77: all processes are analyzed.\n" in gone.error
 
 
 def test_launching_a_program_with_arguments_variables_and_files(mac: Mac) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fake_xctrace.bundles import Growing
-from fake_xctrace.catalogue import instruments_of, shown_options
+from fake_xctrace.catalogue import XCODE_26_4, XCODE_27, instruments_of, shown_options
 from fake_xctrace.launching import Target
 from fake_xctrace.machine import Console, Machine, Refusal
 from fake_xctrace.options import parse, usage_error
@@ -168,7 +168,7 @@ class _Recorder:
 
     def _saving_goes_on(self, interrupted: bool) -> bool:
         """Wait while it saves; return False if another Ctrl-C ends it. SIGTERM now kills (cargo-instruments#88)."""
-        hang = self._machine["hang"] or ""
+        hang = self._machine["hang"] or ("saving" if self._deadlocks() else "")
         if hang != "saving-ignores-interrupt":
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
         hangs = hang.startswith("saving")
@@ -180,6 +180,10 @@ class _Recorder:
                 return False
             time.sleep(_TICK_SECONDS)
         return True
+
+    def _deadlocks(self) -> bool:
+        """Return True for a simulator in Xcode 26.4 to 27.0 (software-mansion/argent#330, #350, #380)."""
+        return self._plan.device.kind == "simulator" and XCODE_26_4 <= self._machine.build <= XCODE_27
 
     def _issues(self, cause: str) -> list[str]:
         plan, issues = self._plan, list(self._machine["run_issues"])

@@ -67,7 +67,7 @@ def test_it_holds_commands_versions_and_times(tmp_path: Path) -> None:
         "reasons": [["Core ML", "why it"], ["GPU", "requested"]],
         "notes": ["a note"],
     }
-    assert journal["target"] == {"kind": "attach", "name": "MyApp"}
+    assert journal["target"] == {"kind": "attach", "name": "MyApp", "pid": None}
     assert journal["runs"] == [
         {
             "command": ["xctrace", "record"],

@@ -13,7 +13,6 @@ from tracekit.record.recording_plan import (
     InstrumentCatalog,
     InstrumentPlan,
     Preset,
-    explain_template_hang,
     make_plan,
 )
 from tracekit.xctrace.version import parse_version
@@ -53,7 +52,6 @@ OLD = InstrumentCatalog(
     ("Core ML", "Counters", "GPU", "Neural Engine", "os_signpost", "Points of Interest", "Time Profiler"),
 )
 BARE = InstrumentCatalog((), INSTRUMENTS)
-HANGS = "recording a simulator with a template can hang in Xcode 26"
 
 # What each template brings, as decoded from Xcode 27's (sforteln/xctrace-query-mcp-server).
 BUNDLED = {
@@ -135,10 +133,9 @@ def test_a_preset_takes_what_this_xcode_offers(
 
 
 @pytest.mark.parametrize("catalog", [XCODE_26, XCODE_27, BARE], ids=["26.3", "27.0", "no templates"])
-@pytest.mark.parametrize("no_template", ["", HANGS])
 @pytest.mark.parametrize("preset", ["counters", "coreml"])
-def test_every_engine_is_recorded_once(catalog: InstrumentCatalog, no_template: str, preset: Preset) -> None:
-    plan = make_plan(catalog, preset, no_template=no_template)
+def test_every_engine_is_recorded_once(catalog: InstrumentCatalog, preset: Preset) -> None:
+    plan = make_plan(catalog, preset)
     bundled = BUNDLED[plan.template] if plan.template else set()
     assert bundled | set(plan.instruments) >= ENGINES | ({"CPU Counters"} if preset == "counters" else set())
     assert not bundled & set(plan.instruments)
@@ -189,56 +186,6 @@ def test_an_instrument_that_is_missing_is_left_out_and_noted() -> None:
 def test_an_xcode_without_anything_useful_is_an_error(preset: Preset) -> None:
     with pytest.raises(XctraceError, match="has none of the instruments that tracekit records with"):
         make_plan(InstrumentCatalog((), ("Leaks",)), preset)
-
-
-# Simulators -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("version", "hangs"),
-    [
-        ("26.0 (17C529)", False),
-        ("16.0 (16F6)", False),
-        ("16.0 (17E192)", True),
-        ("16.0 (17F113)", True),
-        ("27.0 (27A266a)", True),
-    ],
-)
-def test_templates_hang_in_simulators_from_26_4_on(version: str, hangs: bool) -> None:
-    parsed = parse_version(f"xctrace version {version}")
-    assert parsed is not None
-    assert bool(explain_template_hang(parsed)) is hangs
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-def test_a_preset_does_without_a_template_that_would_hang(preset: Preset) -> None:
-    catalog = XCODE_27 if preset == "coreai" else XCODE_26
-    plan = make_plan(catalog, preset, no_template=HANGS).add_simulator_notes(HANGS)
-    assert plan.template is None
-    assert any(note.endswith(f"is not used, only its instruments: {HANGS}.") for note in plan.notes)
-
-
-def test_a_template_that_would_hang_and_has_no_instrument_beside_it_leaves_a_note() -> None:
-    """The template's counters are lost with it, which a note must state."""
-    plan = make_plan(
-        InstrumentCatalog(("CPU Counters",), ("Time Profiler", "GPU")), "counters", no_template=HANGS
-    )
-    assert plan.instruments == ("Time Profiler", "GPU")
-    assert any("Not recorded: CPU counters" in note for note in plan.notes)
-
-
-def test_a_named_template_is_used_in_a_simulator_with_a_warning() -> None:
-    plan = make_plan(XCODE_26, None, "Core ML", no_template=HANGS).add_simulator_notes(HANGS)
-    assert plan.build_options() == ["--template", "Core ML"]
-    assert plan.notes[-1] == f"{HANGS}: --instrument is safer than --template here."
-
-
-def test_a_simulators_recording_makes_no_claim_about_a_device() -> None:
-    plan = make_plan(XCODE_26, "coreml").add_simulator_notes("")
-    assert plan.template == "Core ML"
-    assert plan.notes == (
-        "A simulator runs models on this Mac's CPU and GPU: its recording does not show a device's engines.",
-    )
 
 
 # Named templates and instruments --------------------------------------------------------------------------------------------

@@ -19,7 +19,9 @@ from tracekit.record.record_request import (
     parse_environment,
     plan_recordings,
 )
+from tracekit.record.target import ALL_PROCESSES
 from tracekit.xctrace.mac_host import App, Process
+from tracekit.xctrace.mac_host import Host as AnyHost
 from tracekit.xctrace.tool import Xctrace
 from tracekit.xctrace.version import Version
 from tracekit.xctrace.xctrace_list import Device
@@ -47,6 +49,19 @@ class Host:
         return (APP,) if APP.matches_name(name) else ()
 
 
+@dataclass(frozen=True)
+class Simulated:
+    """A literal Mac with a simulator. Implements ``host.Host``."""
+
+    path: str
+
+    def processes(self) -> tuple[Process, ...]:
+        return (Process(77, self.path),)
+
+    def installed(self, name: str) -> tuple[App, ...]:
+        return ()
+
+
 @pytest.fixture(autouse=True)
 def offers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Set the lists of xctrace, and an empty working folder."""
@@ -58,7 +73,7 @@ def offers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def plan(
-    host: Host | None = None, version: Version = XCODE_26_3, **options: Any
+    host: AnyHost | None = None, version: Version = XCODE_26_3, **options: Any
 ) -> tuple[PlannedRecording, ...]:
     return plan_recordings(RecordRequest(**options), TOOL, version, host or Host())
 
@@ -232,13 +247,56 @@ def test_this_mac_by_name_is_no_device() -> None:
     assert plan(app="MyApp", devices=("My iPhone",))[0].settings.device == PHONE
 
 
-@pytest.mark.parametrize(("version", "template"), [(XCODE_26_3, "CPU Counters"), (XCODE_26_5, None)])
-def test_a_simulator_is_recorded_without_template_where_that_can_hang(
-    version: Version, template: str | None
+@pytest.mark.parametrize(
+    ("build", "device"),
+    [
+        ((16, "F", 6, ""), SIMULATOR),
+        ((17, "C", 529, ""), SIMULATOR),
+        ((17, "E", 192, ""), None),
+        ((17, "F", 113, ""), None),
+        ((27, "A", 266, "a"), None),
+        ((27, "B", 5019, "j"), None),
+    ],
+)
+def test_a_simulator_is_recorded_through_this_mac_where_xctrace_does_not_end(
+    build: tuple[int, str, int, str], device: Device | None
 ) -> None:
-    chosen = plan(version=version, all_processes=True, devices=("iPhone 17",))[0].settings.plan
-    assert chosen.template == template
-    assert any("does not show a device's engines" in note for note in chosen.notes)
+    """The range is that of software-mansion/argent#350; that 27.2 is mended was not published."""
+    (recording,) = plan(version=Version("", build), all_processes=True, devices=("iPhone 17",))
+    settings = recording.settings
+    assert (settings.device, settings.simulator) == (device, SIMULATOR)
+    assert settings.target == ALL_PROCESSES
+    assert settings.plan.template == "CPU Counters"
+    notes = [note.partition(":")[0] for note in settings.plan.notes if not note.startswith("This Xcode")]
+    assert notes == ["A simulator runs models on this Mac's CPU and GPU"] + (
+        [] if device else ["iPhone 17 Simulator is recorded through this Mac, with all processes of the Mac"]
+    )
+
+
+def test_the_app_of_a_simulator_is_selected_among_all_processes() -> None:
+    path = f"/L/CoreSimulator/Devices/{SIMULATOR.udid}/data/MyApp"
+    (recording,) = plan(Simulated(path), XCODE_26_5, app="MyApp", devices=("iPhone 17",))
+    target = recording.settings.target
+    assert target.build_options() == ["--all-processes"]
+    assert (target.name, target.pid_among_all) == ("MyApp", 77)
+    assert target.reason == "pid 77 in iPhone 17 Simulator; all processes of this Mac are recorded"
+    (recording,) = plan(Simulated(path), XCODE_26_3, app="MyApp", devices=("iPhone 17",))
+    assert recording.settings.target.build_options() == ["--attach", "77"]
+    assert recording.settings.target.pid_among_all is None
+
+
+def test_nothing_is_started_in_a_simulator_through_this_mac() -> None:
+    options = {"launch": True, "arguments": ("/bin/cat",), "devices": ("iPhone 17",)}
+    with pytest.raises(UsageError, match=r"cat cannot be started in iPhone 17 Simulator: ") as caught:
+        plan(version=XCODE_26_5, **options)
+    assert caught.value.lines == (f"xcrun simctl launch {SIMULATOR.udid} BUNDLE-IDENTIFIER",)
+    assert plan(version=XCODE_26_3, **options)[0].settings.target.kind == "launch"
+
+
+def test_two_apps_of_a_simulator_do_not_take_turns_through_this_mac() -> None:
+    path = f"/L/CoreSimulator/Devices/{SIMULATOR.udid}/data/MyApp"
+    with pytest.raises(UsageError, match="each recording would hold both targets"):
+        plan(Simulated(path), XCODE_26_5, app="MyApp", interleave="78", devices=("iPhone 17",))
 
 
 def test_this_macs_template_is_used_in_every_xcode() -> None:
@@ -350,6 +408,8 @@ def test_several_devices_take_turns() -> None:
     ]
     once = plan(all_processes=True, output="x.trace", devices=("My iPhone", "iPhone 17"))
     assert [recording.suffix for recording in once] == ["My-iPhone", "iPhone-17-Simulator"]
+    again = plan(version=XCODE_26_5, all_processes=True, output="x.trace", devices=("My iPhone", "iPhone 17"))
+    assert [recording.suffix for recording in again] == ["My-iPhone", "iPhone-17-Simulator"]
 
 
 def test_what_several_devices_exclude() -> None:

@@ -244,7 +244,6 @@ def test_a_simulators_app_is_found_together_with_the_device(mac: Mac) -> None:
     assert mac.run(*SHORT, "--attach", "MyApp", *on).returncode == 0
     mac.fake.configure(build="17F42")
     assert mac.run(*SHORT, "--attach", "MyApp", *on).returncode == 19
-    assert mac.run(*SHORT, "--attach", "My App", *on).returncode == 0
 
 
 def test_starting_is_quick_because_little_is_imported(mac: Mac) -> None:

@@ -410,6 +410,7 @@ class _RecordAndAnalyze:
 
     def _analyze_recording(self, recording: RecordingAttempt) -> Analysis:
         from tracekit.analysis import analyze
+        from tracekit.cli.record_terminal import select_process
         from tracekit.detect import open_source
         from tracekit.load import trace_of
         from tracekit.model.schemas import READ_TABLES
@@ -428,5 +429,5 @@ class _RecordAndAnalyze:
         with Progress("Reading") as progress:
             source = open_source(path, progress, self._via, READ_TABLES)
             trace = trace_of(OverlaidSource(source, texts) if texts else source, run)
-            analysis = analyze(trace, compute_units=units)
+            analysis = analyze(trace, process=select_process(recording, trace), compute_units=units)
         return add_models(analysis, (path,), None)

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import click
 
@@ -19,7 +19,12 @@ from tracekit.record.leftover import Leftover
 from tracekit.record.recorder import StopReason
 from tracekit.record.recording_plan import InstrumentPlan
 from tracekit.record.session import RecordSettings
-from tracekit.text import format_size, printable
+from tracekit.record.target import ALL_PROCESSES
+from tracekit.text import format_shell_command, format_size, printable
+
+if TYPE_CHECKING:
+    from tracekit.model.trace import Trace
+    from tracekit.record.session import RecordingAttempt
 
 _SAVING = {
     "": "Saving",
@@ -134,13 +139,26 @@ def format_plan(plan: InstrumentPlan, evidence: Sequence[ExpectedEvidence]) -> s
 
 def _describe_target(settings: RecordSettings) -> str:
     target = settings.target
-    if target.kind == "all":
+    if target == ALL_PROCESSES:
         return "all processes"
     return f"{target.name} ({target.reason})" if target.reason else target.name
 
 
 def _format_duration(seconds: float) -> str:
     return f"{seconds:g} s" if seconds < 600 else f"{seconds / 60:g} min"
+
+
+def select_process(recording: RecordingAttempt, trace: Trace) -> int | None:
+    """Return the pid of the process that is meant, among all that were recorded; None for all of them."""
+    process = recording.settings.target.pid_among_all
+    if process is None:
+        return None
+    if process not in set(trace.threads["pid"]):
+        write_message(f"note: it has no thread of the process {process}: all processes are analyzed.")
+        return None
+    command = ["tracekit", "analyze", str(recording.bundle), "--process", str(process)]
+    write_message(f"To analyze that process again: {format_shell_command(command)}")
+    return process
 
 
 def open_standard_input() -> IO[bytes]:

@@ -21,6 +21,7 @@ from tracekit.record.interleaving import SeriesPlace
 from tracekit.record.output_path import build_journal_path
 from tracekit.record.recorder import XCTRACE_LINES, XctraceRun
 from tracekit.record.session import FLAGS, RecordingAttempt
+from tracekit.record.target import Target
 from tracekit.xctrace.tool import Xctrace
 from tracekit.xctrace.version import Version
 
@@ -57,8 +58,9 @@ def write_journal(
         "xctrace": {"path": tool.path, "version": version.number, "build": version.build},
         "system": {"os": platform.platform(), "machine": platform.machine()},
         "plan": _describe_plan(recording),
-        "target": {"kind": recording.settings.target.kind, "name": recording.settings.target.name},
+        "target": _describe_target(recording.settings.target),
         "device": recording.settings.device.udid if recording.settings.device else None,
+        "simulator": recording.settings.simulator.udid if recording.settings.simulator else None,
         "with": list(recording.settings.companions),
         "models": list(recording.settings.models),
         "plans": list(recording.settings.plans),
@@ -116,6 +118,10 @@ def _read_compute_units(run: object) -> str:
     texts = [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
     pairs = [word.partition("=") for option, word in pairwise(texts) if option == "--env"]
     return find_compute_units([(name, value) for name, _, value in pairs])
+
+
+def _describe_target(target: Target) -> dict[str, Any]:
+    return {"kind": target.kind, "name": target.name, "pid": target.pid_among_all}
 
 
 def _describe_plan(recording: RecordingAttempt) -> dict[str, Any]:

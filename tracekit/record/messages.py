@@ -31,6 +31,11 @@ def format_saved_message(recording: RecordingAttempt) -> str:
         )
     if run.stop_reason == "disk":
         lines.append("It is shorter than requested: the disk was nearly full.")
+    target = recording.settings.target
+    if target.pid_among_all is not None:
+        lines.append(
+            f"It holds all processes of this Mac; {target.name} is the process {target.pid_among_all}."
+        )
     if recording.result.state == "empty":
         cause = recording.result.failure or "The target may have been idle, or have ended at once."
         lines.append(f"It has no samples. {cause}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from contextlib import suppress
@@ -14,6 +15,8 @@ from tracekit.record.recorder import measure_free_bytes
 from tracekit.xctrace.tool import run_command
 
 _COPY_SECONDS = 3600
+_UNSAFE_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
+_MAX_NAME_BYTES = 100
 
 
 @frozen
@@ -150,3 +153,9 @@ def _copy_bundle(source: Path, target: Path) -> None:
                 f"--append-run works on a copy, and {source} cannot be copied: {error}."
             ) from error
         raise
+
+
+def make_safe_file_name(name: str) -> str:
+    """Return a name without characters that a shell or a disk takes for something else; "" for none left."""
+    safe = _UNSAFE_IN_FILE_NAMES.sub("-", name).encode("utf-8", "replace")[:_MAX_NAME_BYTES]
+    return safe.decode("utf-8", "ignore").strip("-.")

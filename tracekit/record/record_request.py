@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,16 +15,22 @@ from tracekit.model.vocabulary import COMPUTE_UNITS
 from tracekit.record.companions import check_companions, is_root
 from tracekit.record.interleaving import DEFAULT_PAIRS, SeriesPlace, check_sides, iter_interleaved_places
 from tracekit.record.journal import COMPUTE_UNITS_VARIABLE
-from tracekit.record.output_path import check_output_path
+from tracekit.record.output_path import check_output_path, make_safe_file_name
 from tracekit.record.recorder import RecordLimits
 from tracekit.record.recording_plan import (
     InstrumentCatalog,
     InstrumentPlan,
     Preset,
-    explain_template_hang,
     make_plan,
 )
 from tracekit.record.session import RecordSettings
+from tracekit.record.simulator import (
+    NO_ENGINES_OF_DEVICE,
+    describe_way_through_mac,
+    move_to_mac,
+    must_record_through_mac,
+    refuse_turns,
+)
 from tracekit.record.target import ALL_PROCESSES, Target, find_target
 from tracekit.xctrace.mac_host import Host
 from tracekit.xctrace.tool import Xctrace
@@ -35,8 +40,6 @@ from tracekit.xctrace.xctrace_list import Device, find_device, list_devices, lis
 _DEFAULT_SECONDS = 10.0
 _UNTIL_STOPPED_SECONDS = 600.0
 """A recording always has a limit: one that is never stopped would fill the disk."""
-_UNSAFE_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
-_MAX_NAME_BYTES = 100
 
 _RequestRules: TypeAlias = Sequence[tuple[bool, str]]
 """Pairs of a condition and the message of the error that it is."""
@@ -132,7 +135,15 @@ def _make_settings(
 ) -> RecordSettings:
     """Return the settings of the recordings of one device."""
     target = _find_target(request, host, device, request.app, request.arguments)
-    plan = _make_plan(request, tool, version, device)
+    plan = _make_plan(request, tool)
+    simulator = device if device is not None and device.kind == "simulator" else None
+    if simulator is not None:
+        plan = plan.add_notes(NO_ENGINES_OF_DEVICE)
+        if must_record_through_mac(simulator, version):
+            if request.interleave is not None:
+                raise UsageError(refuse_turns(simulator))
+            plan = plan.add_notes(describe_way_through_mac(simulator))
+            target, device = move_to_mac(target, simulator), None
     default_seconds = _UNTIL_STOPPED_SECONDS if request.until_stopped else _DEFAULT_SECONDS
     limits = RecordLimits.build_within(
         request.time_limit_seconds or default_seconds, request.save_timeout_seconds, request.min_free_bytes
@@ -151,6 +162,7 @@ def _make_settings(
         request.companions,
         tuple(_locate_file(entry) for entry in request.models),
         tuple(_locate_file(entry) for entry in request.plans),
+        simulator,
     )
 
 
@@ -315,16 +327,11 @@ def _find_other(request: RecordRequest, host: Host, device: Device | None, name:
     return _find_target(request, host, device, name, request.arguments)
 
 
-def _make_plan(
-    request: RecordRequest, tool: Xctrace, version: Version, device: Device | None
-) -> InstrumentPlan:
+def _make_plan(request: RecordRequest, tool: Xctrace) -> InstrumentPlan:
     if request.append:
         return InstrumentPlan(None, (), notes=("The run is recorded with the template of the earlier ones.",))
-    is_simulator = device is not None and device.kind == "simulator"
-    hang = explain_template_hang(version) if is_simulator else ""
     catalog = InstrumentCatalog(list_templates(tool), list_instruments(tool))
-    plan = make_plan(catalog, request.preset, request.template, request.instruments, no_template=hang)
-    return plan.add_simulator_notes(hang) if is_simulator else plan
+    return make_plan(catalog, request.preset, request.template, request.instruments)
 
 
 def _split_recordings(request: RecordRequest, settings: RecordSettings) -> tuple[PlannedRecording, ...]:
@@ -349,7 +356,8 @@ def _plan_rounds(
     """Return ``count`` rounds of recordings, one per device each."""
     final = _choose_final_path(request, of_devices[0].target.name)
     names = [
-        _make_safe_file_name(settings.device.name if settings.device else "this-mac") or "device"
+        make_safe_file_name(settings.recorded_device.name if settings.recorded_device else "this-mac")
+        or "device"
         for settings in of_devices
     ]
     words = [f"{name}-{place}" if names.count(name) > 1 else name for place, name in enumerate(names, 1)]
@@ -394,10 +402,5 @@ def _choose_final_path(request: RecordRequest, target_name: str) -> Path:
         raise UsageError(f"-o {path}: give a name that ends in .trace, or a folder.")
     if request.append:
         raise UsageError(f"--append-run: {path} is a folder; name the .trace in it.")
-    stem = _make_safe_file_name(target_name) or "recording"
+    stem = make_safe_file_name(target_name) or "recording"
     return path / f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}.trace"
-
-
-def _make_safe_file_name(name: str) -> str:
-    safe = _UNSAFE_IN_FILE_NAMES.sub("-", name).encode("utf-8", "replace")[:_MAX_NAME_BYTES]
-    return safe.decode("utf-8", "ignore").strip("-.")

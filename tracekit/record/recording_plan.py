@@ -10,7 +10,6 @@ from typing import Literal, TypeAlias
 
 from tracekit.errors import UsageError, XctraceError
 from tracekit.frozen import frozen
-from tracekit.xctrace.version import Version
 
 Preset: TypeAlias = Literal["counters", "coreml", "coreai", "minimal"]
 PRESETS: tuple[Preset, ...] = ("counters", "coreml", "coreai", "minimal")
@@ -51,9 +50,6 @@ _PRESET_TEMPLATES: dict[Preset, tuple[str, ...]] = {
     "minimal": ("Time Profiler",),
 }
 """The templates of each preset; the first that this Xcode has is used."""
-_SIMULATOR = (
-    "A simulator runs models on this Mac's CPU and GPU: its recording does not show a device's engines."
-)
 _TEMPLATE_INSTRUMENTS = {
     # Decoded from the templates of an Xcode 27 beta (sforteln/xctrace-query-mcp-server).
     # That earlier ones hold the same is assumed: an instrument that comes twice records everything twice.
@@ -116,12 +112,9 @@ class InstrumentPlan:
     reasons: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
-    def add_simulator_notes(self, hang: str) -> InstrumentPlan:
-        """Return the plan with notes on what a simulator's recording cannot show."""
-        notes = [*self.notes, _SIMULATOR]
-        if self.template and hang:
-            notes.append(f"{hang}: --instrument is safer than --template here.")
-        return replace(self, notes=tuple(notes))
+    def add_notes(self, *notes: str) -> InstrumentPlan:
+        """Return the plan with further notes."""
+        return replace(self, notes=(*self.notes, *notes))
 
     def list_recorded_instruments(self) -> frozenset[str] | None:
         """Return all instruments, those of the template too; None where the template's are not known."""
@@ -140,14 +133,12 @@ def make_plan(
     preset: Preset | None = None,
     template: str | None = None,
     instruments: Sequence[str] = (),
-    *,
-    no_template: str = "",
 ) -> InstrumentPlan:
     """Choose from ``catalog``: a preset ("counters" by default), or the named template and instruments.
 
-    ``instruments`` are added to a named preset or template, and stand alone without either. ``no_template``
-    is the reason, if any, why a preset must do without a template. Raises ``UsageError`` for a name that
-    this Xcode does not have, ``XctraceError`` if it has nothing that a preset needs.
+    ``instruments`` are added to a named preset or template, and stand alone without either. Raises
+    ``UsageError`` for a name that this Xcode does not have, ``XctraceError`` if it has nothing that a preset
+    needs.
     """
     if preset and template is not None:
         raise UsageError("Give --preset or --template, not both: a preset chooses the template.")
@@ -162,25 +153,11 @@ def make_plan(
         return InstrumentPlan(
             template, added_instruments, tuple((name, _REQUESTED) for name in names if name)
         )
-    return _add_instruments(_plan_preset(preset or "counters", catalog, no_template), instruments)
+    return _add_instruments(_plan_preset(preset or "counters", catalog), instruments)
 
 
-def explain_template_hang(version: Version) -> str:
-    """Return why a simulator should not be recorded with a template, "" if no reason is known.
-
-    From Xcode 26.4 on such recordings hung when they were saved (software-mansion/argent#330, #350); whether
-    a later 27 mends it is not known.
-    """
-    return (
-        f"recording a simulator with a template can hang in {version.xcode}"
-        if version.is_since("17E")
-        else ""
-    )
-
-
-def _plan_preset(preset: Preset, catalog: InstrumentCatalog, no_template: str) -> InstrumentPlan:
-    available = next((name for name in _PRESET_TEMPLATES[preset] if name in catalog.templates), None)
-    template = None if no_template else available
+def _plan_preset(preset: Preset, catalog: InstrumentCatalog) -> InstrumentPlan:
+    template = next((name for name in _PRESET_TEMPLATES[preset] if name in catalog.templates), None)
     notes = []
     requested = _PRESET_INSTRUMENTS[preset]
     if preset in ("counters", "coreml") and _CORE_AI in catalog.templates:
@@ -196,10 +173,8 @@ def _plan_preset(preset: Preset, catalog: InstrumentCatalog, no_template: str) -
         if counters:
             requested = (counters, *requested)
         else:
-            notes.append(_note_missing_counters(has_template=available in _COUNTERS))
-    if available and no_template:
-        notes.append(f"The template {available} is not used, only its instruments: {no_template}.")
-    elif available is None and preset != "minimal":
+            notes.append("This Xcode has no Counters template or instrument. Not recorded: CPU counters.")
+    if template is None and preset != "minimal":
         names = " or ".join(_PRESET_TEMPLATES[preset])
         notes.append(f"This Xcode has no template {names}: the instruments are recorded without one.")
 
@@ -216,11 +191,6 @@ def _plan_preset(preset: Preset, catalog: InstrumentCatalog, no_template: str) -
     reasons = [(template, _explain_template(template))] if template else []
     reasons += [(name, _PURPOSES[name]) for name in instruments]
     return InstrumentPlan(template, instruments, tuple(reasons), tuple(notes))
-
-
-def _note_missing_counters(has_template: bool) -> str:
-    lacking = "Counters instrument beside its template" if has_template else "Counters template or instrument"
-    return f"This Xcode has no {lacking}. Not recorded: CPU counters."
 
 
 def _explain_template(template: str) -> str:

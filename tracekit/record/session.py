@@ -49,6 +49,13 @@ class RecordSettings:
     models: tuple[str, ...] = ()
     plans: tuple[str, ...] = ()
     """Files of the models that the target runs and plans of them, as ``analyze`` takes them."""
+    simulator: Device | None = None
+    """The simulator of the target; ``device`` is None where it is recorded through this Mac."""
+
+    @property
+    def recorded_device(self) -> Device | None:
+        """The device or simulator of the target, None for this Mac."""
+        return self.simulator or self.device
 
 
 @frozen

@@ -24,6 +24,7 @@ class Target:
 
     ``locator`` is the pid or name to attach to, or the program, app or bundle identifier to start. ``name``
     is for people and file names, ``reason`` states in a few words how the target was found.
+    Where all processes are recorded, ``locator`` may be the pid of the one that is meant.
     """
 
     kind: Literal["attach", "launch", "all"]
@@ -31,6 +32,11 @@ class Target:
     locator: str = ""
     arguments: tuple[str, ...] = ()
     reason: str = ""
+
+    @property
+    def pid_among_all(self) -> int | None:
+        """The pid of the process that is meant where all are recorded; None otherwise."""
+        return int(self.locator) if self.kind == "all" and self.locator else None
 
     def build_options(self) -> list[str]:
         """Return the words of xctrace's command line; they come last, as ``--launch`` must."""

@@ -77,8 +77,8 @@ _KNOWN_ISSUES = (
     _KnownIssue(
         (17, "E"),
         (27, "A"),
-        "recording a simulator with a template can hang at its end (Xcode 26.4 to 27.0)",
-        "Record simulators with instruments instead of a template, and with a time limit.",
+        "xctrace record --device SIMULATOR does not come to its end (Xcode 26.4 to 27.0)",
+        "tracekit record --device SIMULATOR records it through this Mac, with all processes of the Mac.",
     ),
     # software-mansion/argent#333; no report that it has ended.
     _KnownIssue(
