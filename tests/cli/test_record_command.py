@@ -197,11 +197,29 @@ def test_a_sandbox_records_no_samples(mac: Mac) -> None:
     result = mac.record(*APP, sandbox=True)
     assert result.code == 4
     assert (
-        "Error: x.trace has no samples. The kernel refused to record: this shell runs in a sandbox"
-        in result.error
+        "Error: Nothing was recorded: x.trace has tables without rows. The kernel refused to record: this shell"
+        " runs in a sandbox" in result.error
     )
-    assert "Record from a Terminal of your own." in result.error
+    assert "Record from a Terminal of your own" in result.error
+    assert mac.journal()["state"] == "refused"
     assert mac.files() == ["x.recording.json", "x.trace"]
+
+
+def test_core_ai_without_privilege_is_not_recorded(mac: Mac) -> None:
+    """As silicon-ledger EXP-028 saw it on 27.0.1; what was saved shows it later, too."""
+    mac.xctrace.configure(version="27.0", build="27A266a")
+    result = mac.record(*APP, "--preset", "coreai")
+    assert result.code == 4
+    assert "note: In Xcode 27.0.1 the template Core AI recorded nothing without privilege" in result.error
+    assert "Error: Nothing was recorded: x.trace has tables without rows." in result.error
+    assert "with the template Core AI, as root" in result.error
+    later = CliRunner().invoke(main, ["analyze", "x.trace", "-v"]).stdout
+    assert later.startswith("Nothing was recorded: no table of this recording has a row.")
+    assert "Could not set the recording priority. (recording-refused)" in later
+    assert "not recorded: the kernel refused" in later and "recorded, no rows" not in later
+    forbidden = CliRunner().invoke(main, ["check", "x.trace", "--forbid", "ANE"])
+    assert forbidden.exit_code == 5  # nothing shows that the engine was not used
+    assert mac.record("--force", *APP, "--preset", "coreai", root=True).code == 0
 
 
 def test_a_full_disk_leaves_what_can_be_recovered(mac: Mac) -> None:

@@ -95,17 +95,28 @@ def _unzipped(path: Path) -> dict[str, bytes]:
         return {name.removeprefix(top): archive.read(name) for name in names if name.startswith(top)}
 
 
+REFUSED = "Failed to start the recording: Could not set the recording priority."  # public source
+
+
 def _empty() -> dict[str, bytes]:
-    """Return a bundle whose only table has no rows, as in a sandboxed shell (public source)."""
+    """Return a bundle whose tables have no rows, as in a sandboxed shell (public source).
+
+    That its list of problems has the message is inferred: xctrace calls what it prints there a run issue.
+    """
     sys.path.insert(0, str(SAMPLES.parent))
-    from sample_generator.bundle_schemas import TIME_PROFILE
-    from sample_generator.bundle_writer import BundleWriter
+    from sample_generator.bundle_schemas import CPU_PROFILE, TIME_PROFILE
+    from sample_generator.bundle_writer import BundleWriter, Issue
 
     bundle = BundleWriter()
-    bundle.run().table("time-profile", TIME_PROFILE, [], attributes={"target-pid": "SINGLE"})
+    run = bundle.run()
+    run.issues.append(Issue(REFUSED))
+    tables = {"time-profile": TIME_PROFILE, "cpu-profile": CPU_PROFILE}
+    for schema, columns in tables.items():
+        run.table(schema, columns, [], attributes={"target-pid": "SINGLE"})
+    listed = "".join(f'            <table schema="{schema}" target-pid="SINGLE"/>\n' for schema in tables)
     toc = (
         '<?xml version="1.0"?>\n\n<trace-toc>\n    <run number="1">\n        <data>\n'
-        '            <table schema="time-profile" target-pid="SINGLE"/>\n        </data>\n    </run>\n</trace-toc>\n'
+        f"{listed}        </data>\n    </run>\n</trace-toc>\n"
     )
     return {**bundle.files(), f"{EXPORTS}/run1/toc.xml": toc.encode()}
 

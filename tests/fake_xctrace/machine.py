@@ -36,6 +36,7 @@ DEFAULTS: dict[str, Any] = {
     "attach": "ok",
     "kperf": "free",
     "sandbox": False,
+    "root": False,
     "device": "ok",
     "disk": "ok",
     "hang": None,

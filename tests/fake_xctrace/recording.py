@@ -120,7 +120,7 @@ class _Recorder:
         """Record until something ends it; return the cause."""
         began = time.monotonic()
         limit = self._plan.limit_seconds
-        if self._machine["sandbox"]:
+        if self._is_refused():
             return "failed"
         while True:
             elapsed = time.monotonic() - began
@@ -158,7 +158,7 @@ class _Recorder:
             return STOPPED
         try:
             full = self._machine["disk"] == "full"
-            growing.finish(self._machine["recording"], full, without_rows=self._machine["sandbox"])
+            growing.finish(self._machine["recording"], full, without_rows=self._is_refused())
         except OSError as error:
             raise Refusal(
                 f"Failed to save the trace: {error.strerror or error}"
@@ -180,6 +180,11 @@ class _Recorder:
                 return False
             time.sleep(_TICK_SECONDS)
         return True
+
+    def _is_refused(self) -> bool:
+        """Return True in a sandbox, and for the template Core AI without privilege (silicon-ledger EXP-028, 27.0.1)."""
+        needs_root = self._plan.template == "Core AI" and self._machine.build >= XCODE_27
+        return self._machine["sandbox"] or (needs_root and not self._machine["root"])
 
     def _deadlocks(self) -> bool:
         """Return True for a simulator in Xcode 26.4 to 27.0 (software-mansion/argent#330, #350, #380)."""

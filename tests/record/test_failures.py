@@ -36,7 +36,7 @@ PARTLY = [
             "restricted",
         ),
         ("_lockKPerf: could not lock kperf. Likely another session just started.", "recorder-busy"),
-        ("Failed to start the recording: Could not set the recording priority.", "sandbox"),
+        ("Failed to start the recording: Could not set the recording priority.", "refused"),
         ("The device is locked.", "device-locked"),
         ("Unable to launch x because the device was not, or could not be, unlocked.", "device-locked"),
         ("The operation failed because Developer Mode is disabled.", "developer-mode"),

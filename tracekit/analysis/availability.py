@@ -28,6 +28,10 @@ class Use(StrEnum):
     NOT_READABLE = "recorded, but unreadable"
     NOT_KNOWN = "not in this input"
     """The input has no table of contents, so whether it was recorded is unknown."""
+    REFUSED = "not recorded: refused"
+    """The kernel refused to record: tables without rows were saved."""
+    NOTHING_HAS_ROWS = "no table has a row"
+    """Neither samples nor anything else has a row, so nothing shows that anything was recorded."""
     NO_ROWS = "recorded, no rows"
     SAMPLES = "the samples of this analysis"
     OTHER_SAMPLES = "samples that are not used"
@@ -97,6 +101,8 @@ _OF_TEXTS: tuple[tuple[tuple[str, ...], Scope], ...] = (
 """Tables that Instruments does not record: listed where a text brought them."""
 _SAMPLES = frozenset(schemas.SAMPLE_TABLES)
 _UNREAD = ("table-damaged", "table-unreadable")
+_LEAST_TABLES = 2
+"""Tables without rows, of samples and others, that an idle process alone does not explain."""
 
 
 def gather_evidence(trace: Trace, measured: Measured, is_own: BoolArray) -> tuple[Evidence, ...]:
@@ -108,10 +114,26 @@ def gather_evidence(trace: Trace, measured: Measured, is_own: BoolArray) -> tupl
     present = {table.schema for table in trace.tables}
     of_texts = [(names, scope) for names, scope in _OF_TEXTS if present.intersection(names)]
     is_shared = _is_ane_shared(trace, measured, is_own)
+    refusal = find_refusal(trace)
     every = tuple(
-        _assess_tables(names, scope, trace, measured, is_shared) for names, scope in (*_TABLES, *of_texts)
+        _assess_tables(names, scope, trace, measured, is_shared, refusal)
+        for names, scope in (*_TABLES, *of_texts)
     )
     return tuple(entry for entry in every if entry.state != "absent") if trace.is_of_text else every
+
+
+def find_refusal(trace: Trace) -> Use | None:
+    """Return why tables without rows were not recorded; None where they were, as far as can be seen."""
+    if any(issue.code == "recording-refused" for issue in trace.issues):
+        return Use.REFUSED
+    schemas_read = {table.schema for table in trace.tables if table.row_count is not None}
+    is_bare = trace.has_toc and bool(_SAMPLES & schemas_read) and len(schemas_read) >= _LEAST_TABLES
+    return Use.NOTHING_HAS_ROWS if is_bare and not has_rows(trace) else None
+
+
+def has_rows(trace: Trace) -> bool:
+    """Return True where a table of the recording has a row."""
+    return any(table.row_count for table in trace.tables)
 
 
 def _is_ane_shared(trace: Trace, measured: Measured, is_own: BoolArray) -> bool:
@@ -126,14 +148,19 @@ def _is_ane_shared(trace: Trace, measured: Measured, is_own: BoolArray) -> bool:
 
 
 def _assess_tables(
-    tables: tuple[str, ...], usual: Scope, trace: Trace, measured: Measured, is_shared: bool
+    tables: tuple[str, ...],
+    usual: Scope,
+    trace: Trace,
+    measured: Measured,
+    is_shared: bool,
+    refusal: Use | None,
 ) -> Evidence:
     matching_tables = [table for table in trace.tables if table.schema in tables]
     present = [table for table in matching_tables if table.row_count is not None]
     filled = [table for table in present if table.row_count]
     names = sorted({table.schema for table in filled or present or matching_tables}, key=tables.index)
     rows = sum(table.row_count or 0 for table in present)
-    state: State = "rows" if rows else "empty" if present else "absent"
+    state: State = "rows" if rows else "empty" if present and not refusal else "absent"
     is_system_wide = any(
         "ALL" in (table.attributes.get("target-pid"), table.attributes.get("target")) for table in present
     )
@@ -141,7 +168,7 @@ def _assess_tables(
     use, excluded = (
         _use(names, trace, measured, is_shared)
         if rows
-        else (_explain_absence(state, matching_tables, trace), 0)
+        else ((refusal if present else None) or _explain_absence(state, matching_tables, trace), 0)
     )
     return Evidence(", ".join(names) or tables[0], state, rows, scope, tables[0], use, excluded)
 

@@ -16,6 +16,7 @@ from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.missing_symbols import find_binaries_without_symbols, without_symbols
 from tracekit.analysis.ownership.owners import Owner
+from tracekit.analysis.simulated import list_simulated_processes
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.frozen import frozen
 from tracekit.model.issue_codes import IssueCode
@@ -61,7 +62,16 @@ def diagnose(
         *_report_dispatch_without_interval(labels, members, windows, measured, requests),
         *_report_unsymbolicated_stacks(trace, labels),
         *_report_binaries_without_symbols(trace),
+        *_report_simulator(trace),
     ]
+
+
+def _report_simulator(trace: Trace) -> list[Diagnostic]:
+    """Return that the recording, or some of its processes, ran in a simulator."""
+    processes = list_simulated_processes(trace)
+    if not trace.info.platform.endswith("Simulator") and not processes:
+        return []
+    return [Diagnostic("info", "in-simulator", max(len(processes), 1), {"processes": processes})]
 
 
 def with_windows(diagnostics: Iterable[Diagnostic], windows: pd.DataFrame) -> list[Diagnostic]:

@@ -11,6 +11,13 @@ from tracekit.frozen import frozen
 from tracekit.model import schemas
 from tracekit.model.vocabulary import Engine
 
+REFUSED_RECORDING = "Could not set the recording priority"
+"""Words of xctrace where the kernel refuses to record: tables without rows are saved.
+
+Seen in a sandboxed shell, and with the template Core AI of Xcode 27.0.1 without privilege (silicon-ledger
+EXP-028); other causes are not known.
+"""
+
 
 class Part(StrEnum):
     """Part of an analysis."""
@@ -58,11 +65,13 @@ _RunCode: TypeAlias = Literal[
     "contents-damaged",
     "document-damaged",
     "document-incomplete",
+    "in-simulator",
     "no-symbols",
     "recording-issue",
     "recording-issues-cut",
     "recording-issues-damaged",
     "recording-issues-open",
+    "recording-refused",
     "recording-unfinished",
     "redacted",
     "tables-share-no-process",

@@ -59,6 +59,8 @@ def _describe_state(recording: RecordingAttempt, state: ResultState) -> str:
     if state == "missing":
         unchanged = f"; {recording.final} is unchanged" if recording.settings.append else ""
         return f"Nothing was recorded{unchanged}"
+    if state == "refused":
+        return f"Nothing was recorded: {recording.bundle} has tables without rows"
     description = {"unreadable": "cannot be read", "empty": "has no samples"}.get(state, "was not finished")
     return f"{recording.bundle} {description}"
 

@@ -90,6 +90,11 @@ _TEMPLATE_INSTRUMENTS = {
     ),
 }
 _REQUESTED = "requested"
+_NEEDS_PRIVILEGE = (
+    "In Xcode 27.0.1 the template Core AI recorded nothing without privilege: if it is refused, record as"
+    " root (sudo)."
+)
+"""Published as silicon-ledger EXP-028."""
 
 
 @frozen
@@ -178,6 +183,8 @@ def _plan_preset(preset: Preset, catalog: InstrumentCatalog) -> InstrumentPlan:
         names = " or ".join(_PRESET_TEMPLATES[preset])
         notes.append(f"This Xcode has no template {names}: the instruments are recorded without one.")
 
+    if template == _CORE_AI:
+        notes.append(_NEEDS_PRIVILEGE)
     bundled = _TEMPLATE_INSTRUMENTS.get(template or "", ())
     added = [name for name in requested if name not in bundled]
     missing = [name for name in added if name not in catalog.instruments]

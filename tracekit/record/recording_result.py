@@ -14,15 +14,21 @@ from tracekit.frozen import frozen
 from tracekit.model.schemas import SAMPLE_TABLES
 from tracekit.record.output_path import find_unused_path
 from tracekit.record.recorder import XctraceRun
-from tracekit.record.xctrace_failures import Failure, find_known_failure, find_saved_path, list_run_issues
+from tracekit.record.xctrace_failures import (
+    REFUSED,
+    Failure,
+    find_known_failure,
+    find_saved_path,
+    list_run_issues,
+)
 from tracekit.text import format_shell_command
 from tracekit.xctrace.tool import Xctrace
 
 if TYPE_CHECKING:
     from tracekit.model.trace import RunInfo
 
-ResultState: TypeAlias = Literal["good", "empty", "unfinished", "unreadable", "missing"]
-"""Written to the journal."""
+ResultState: TypeAlias = Literal["good", "empty", "refused", "unfinished", "unreadable", "missing"]
+"""Written to the journal. "empty" has no samples; in "refused" nothing was recorded."""
 
 _TEMPLATE = "form.template"
 """Written last, when a recording is saved; without it nothing of Apple's opens the bundle."""
@@ -63,6 +69,8 @@ def judge_result(
     if earlier_runs and state in {"good", "empty"} and not_reported_as_saved:
         state = "unfinished"  # its template may be that of the earlier runs, and the new run half-written
     failure = find_known_failure(run.output) if state != "good" else None
+    if state == "empty" and failure is not None and failure.code == REFUSED:
+        state = "refused"
     return RecordingResult(state, failure, list_run_issues(run.output), detail)
 
 

@@ -6,6 +6,10 @@ import re
 from collections.abc import Sequence
 
 from tracekit.frozen import frozen
+from tracekit.model.issue_codes import REFUSED_RECORDING
+
+REFUSED = "refused"
+"""The code of the failure that leaves tables without rows."""
 
 _SAVED = "Output file saved as: "
 _NAMING = ("Starting recording", _SAVED)
@@ -71,10 +75,11 @@ _FAILURES = (
         "Stop the other xctrace or Instruments (tracekit doctor lists them), wait a minute and record again.",
     ),
     _build_entry(
-        "sandbox",
-        r"Could not set the recording priority",
-        "The kernel refused to record: this shell runs in a sandbox (of an editor, an agent or a CI).",
-        "Record from a Terminal of your own.",
+        REFUSED,
+        REFUSED_RECORDING,
+        "The kernel refused to record: this shell runs in a sandbox (of an editor, an agent or a CI), or an"
+        " instrument needs privilege, as the template Core AI did in Xcode 27.0.1.",
+        "Record from a Terminal of your own; with the template Core AI, as root: sudo tracekit record ….",
     ),
     _build_entry(
         "device-locked",

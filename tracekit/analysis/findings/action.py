@@ -54,6 +54,7 @@ Purpose: TypeAlias = Literal[
     "more-calls",
     "power",
     "predicting",
+    "refused",
     "restart",
     "symbols",
     "system-model",

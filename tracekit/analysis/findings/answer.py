@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from tracekit.analysis.availability import find_refusal, has_rows
 from tracekit.analysis.energy import Power
 from tracekit.analysis.engines.codes import is_engine
 from tracekit.analysis.engines.requests import LoggedRequests
@@ -27,7 +28,15 @@ if TYPE_CHECKING:
     from tracekit.analysis.engine_holders import EngineHolders
 
 AnswerKind: TypeAlias = Literal[
-    "models", "whole-run", "no-calls", "no-length", "no-evidence", "no-symbols", "no-model", "threads"
+    "models",
+    "whole-run",
+    "no-calls",
+    "no-length",
+    "not-recorded",
+    "no-evidence",
+    "no-symbols",
+    "no-model",
+    "threads",
 ]
 MOST_MODELS = 5
 """The headline names so many models, those with most time first."""
@@ -117,7 +126,8 @@ class Answer:
 
     ``kind`` is "models" where calls were seen; "whole-run" where the run is the only window, or an engine was
     at work and no call was seen; "no-calls" where ML was sampled, but no prediction; "no-length" where all
-    predictions were reported without a length; "no-evidence", "no-symbols" and "no-model" where nothing ran
+    predictions were reported without a length; "not-recorded" where no table has a row of anything, so that
+    nothing was recorded; "no-evidence", "no-symbols" and "no-model" where nothing ran
     or nothing is visible; "threads" where samples have no times, so that ``threads`` is all that they show.
     ``models`` are those with most
     time, of ``model_count``. ``samples`` are all samples, of which ``ml_samples`` have an ML frame,
@@ -257,7 +267,8 @@ def choose_answer_kind(calls: Calls) -> AnswerKind:
         return "no-length"
     if not is_decided and not is_reported:
         if not len(calls.trace.samples):
-            return "no-evidence"
+            is_bare = find_refusal(calls.trace) is not None and not has_rows(calls.trace)
+            return "not-recorded" if is_bare else "no-evidence"
         labels = calls.analysis.labels
         if not labels.is_ml.any():
             return "no-symbols" if (labels.engine == ENGINE_CODE[Engine.UNKNOWN]).all() else "no-model"

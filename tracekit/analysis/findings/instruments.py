@@ -28,6 +28,8 @@ _REASONS: dict[Use, Reason] = {
     Use.UNREADABLE_ROWS: "not readable",
     Use.NOT_KNOWN: "not in this input",
     Use.NOT_RECORDED: "not recorded",
+    Use.REFUSED: "not recorded",
+    Use.NOTHING_HAS_ROWS: "not recorded",
 }
 """The likeliest remedy first: an export can be made again, without a new recording."""
 ENGINE_INSTRUMENTS = {Engine.ANE: "Neural Engine", Engine.GPU: "GPU"}

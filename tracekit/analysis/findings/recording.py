@@ -8,6 +8,7 @@ from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
+from tracekit.analysis.availability import find_refusal
 from tracekit.analysis.engines.codes import group_rows
 from tracekit.analysis.engines.ownership import RUNTIMES
 from tracekit.analysis.findings.action import Action
@@ -105,7 +106,7 @@ def find_missing_answers(calls: Calls) -> Iterator[Finding[Any]]:
     yield from _find_no_symbols(calls)
     if kind == "threads" or calls.trace.is_of_text:
         return
-    if kind in ("no-model", "no-evidence"):
+    if kind in ("no-model", "no-evidence", "not-recorded"):
         yield _make_no_model(calls)
     elif kind in ("no-calls", "no-length") or "no-prediction-calls" in codes:
         yield _make_no_calls(calls)
@@ -126,7 +127,8 @@ def _make_no_model(calls: Calls) -> Finding[NoModelNumbers]:
     actions += signposts.actions
     if any(entry.reason in ("not exported", "not in this input") for entry in missing):
         actions.append(Action("analyze-bundle"))
-    actions.append(record(calls, "predicting"))
+    is_refused = find_refusal(trace) is not None
+    actions.append(record(calls, "refused" if is_refused else "predicting"))
     if not missing and not processes and not is_part:
         actions.append(record(calls, "all-processes", all_processes=True))
     samples = trace.count_samples()

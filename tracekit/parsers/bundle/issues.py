@@ -12,7 +12,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 
-from tracekit.model.issue_codes import IssueCode
+from tracekit.model.issue_codes import REFUSED_RECORDING, IssueCode
 from tracekit.model.trace import Issue, Severity
 from tracekit.parsers.bundle.bundle_files import BundleFiles, DamagedFileError, read_file
 from tracekit.parsers.bundle.types import shorten_name
@@ -119,4 +119,6 @@ def _make_recorder_issue(message: object, count: object, time_ns: object) -> Iss
     number = count if isinstance(count, int) and 0 < count < 2**62 else 1
     times = f" ({number} times)" if number > 1 else ""
     text = f"Instruments reported while recording: {text}{times}{time}"
+    if REFUSED_RECORDING in text:
+        return Issue("error", "recording-refused", text, number)
     return Issue("warning", "recording-issue", text, number)

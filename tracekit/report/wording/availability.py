@@ -60,6 +60,8 @@ _REMARKS = {
     Use.NOT_EXPORTED: "recorded, but not exported into this input",
     Use.NOT_READABLE: "recorded, but unreadable (see the limits of this recording)",
     Use.NOT_KNOWN: "not in this input (unknown whether it was recorded: the export has no table of contents)",
+    Use.REFUSED: "not recorded: the kernel refused (see the limits of this recording)",
+    Use.NOTHING_HAS_ROWS: "no table of the recording has a row, so nothing shows that it was recorded",
     Use.NO_ROWS: "recorded, no rows (this does not prove that the engine was idle)",
     Use.SAMPLES: "the samples of this analysis",
     Use.OTHER_SAMPLES: "not used; choose it with --samples",

@@ -10,7 +10,7 @@ from tracekit.model.schemas import GPU_INTERVALS, MPS_INTERVALS
 from tracekit.model.trace import Issue
 from tracekit.report.wording.symbols import format_binary
 from tracekit.report.wording.verdicts import format_statuses
-from tracekit.text import clip, format_ms, plural, printable
+from tracekit.text import clip, format_ms, join_words, plural, printable
 
 _MOST_LISTED = 6
 _NAME_WIDTH = 60
@@ -37,6 +37,17 @@ def _fit_verb(count: int, verb: str) -> str:
 
 def _count_rows(count: int, noun: str) -> str:
     return f"{plural(count, noun)} {'is' if count == 1 else 'are'}"
+
+
+def _describe_simulator(diagnostic: Diagnostic) -> str:
+    processes = diagnostic.numbers["processes"]
+    names = [clip(printable(name), _NAME_WIDTH) or "a process" for name in processes[:_MOST_LISTED]]
+    names += [f"{len(processes) - _MOST_LISTED:,} more"] if len(processes) > _MOST_LISTED else []
+    subject = join_words(names) if names else "The target"
+    return (
+        f"{subject} ran in a simulator, which runs models on the Mac's CPU and GPU: that does not show on"
+        " which engine a device runs them."
+    )
 
 
 def _describe_binaries(diagnostic: Diagnostic) -> str:
@@ -195,6 +206,7 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
         f" log: {_list_refusals(entry.numbers['refusals'])}. The model may run elsewhere."
     ),
     "ane-requests-failed": _describe_failed_requests,
+    "in-simulator": _describe_simulator,
     "ane-requests-of-others": _describe_requests_of_others,
     "ane-work-of-others": _describe_other_process,
     "ane-work-unclaimed": _describe_unattributed,

@@ -284,6 +284,7 @@ PURPOSES: Mapping[Purpose, str] = {
     "longer": "Record for longer:",
     "more-calls": "Record more calls, for more samples of each engine:",
     "predicting": "Record while the app predicts:",
+    "refused": "Record from a Terminal of your own; if the template Core AI was refused, as root (sudo):",
     "restart": "Record another start, to see whether the model is compiled each time:",
     "threads": "A recording shows each call, how often it ran and how long it took:",
     "log": "Record with the log beside it:",
