@@ -8,7 +8,7 @@ import pytest
 from trace_support import UI, trace_of
 
 from tracekit import analyze
-from tracekit.model.tables import TableInfo
+from tracekit.model.tables import NOT_COUNTED, TableInfo
 from tracekit.model.trace import Issue, Trace, TraceInfo
 from tracekit.report import wording
 
@@ -39,8 +39,8 @@ def test_tables_without_rows_of_a_refused_recording_were_not_recorded() -> None:
     found = states(trace)
     assert {found[schema] for schema in ENGINES} == {("absent", "not recorded: refused")}
     assert found["coreml-os-signpost"] == ("absent", "not recorded")
-    assert headline(trace) == "Nothing was recorded: no table of this recording has a row."
-    (finding,) = [finding for finding in analyze(trace).findings if finding.kind.id == "no-model-seen"]
+    assert headline(trace) == "Nothing was recorded: no table that an analysis reads has a row."
+    (finding,) = [finding for finding in analyze(trace).findings if finding.kind == "no-model-seen"]
     assert [action.arguments["purpose"] for action in finding.actions] == ["refused"]
 
 
@@ -48,7 +48,7 @@ def test_without_the_message_it_shows_in_no_table_having_a_row() -> None:
     """An export has no list of problems: that samples and engines all lack rows is what remains of it."""
     trace = recording(dict.fromkeys(ENGINES, 0))
     assert states(trace)["ane-hw-intervals"] == ("absent", "no table has a row")
-    assert headline(trace) == "Nothing was recorded: no table of this recording has a row."
+    assert headline(trace) == "Nothing was recorded: no table that an analysis reads has a row."
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,13 @@ def test_other_tables_without_rows_are_empty(counts: dict[str, int | None]) -> N
     trace = recording(counts)
     found = states(trace)
     assert {found[schema][0] for schema, rows in counts.items() if rows == 0} == {"empty"}
-    assert headline(trace) != "Nothing was recorded: no table of this recording has a row."
+    assert headline(trace) != "Nothing was recorded: no table that an analysis reads has a row."
+
+
+def test_a_refused_bundle_has_tables_whose_rows_no_one_counts() -> None:
+    counts: dict[str, int | None] = {"time-profile": 0, "ane-hw-intervals": 0, "kdebug": NOT_COUNTED}
+    assert headline(recording(counts, REFUSED)).startswith("Nothing was recorded")
+    assert states(recording(counts))["ane-hw-intervals"][0] == "empty"
 
 
 def test_what_a_refused_recording_has_all_the_same_counts() -> None:

@@ -214,7 +214,7 @@ def test_core_ai_without_privilege_is_not_recorded(mac: Mac) -> None:
     assert "Error: Nothing was recorded: x.trace has tables without rows." in result.error
     assert "with the template Core AI, as root" in result.error
     later = CliRunner().invoke(main, ["analyze", "x.trace", "-v"]).stdout
-    assert later.startswith("Nothing was recorded: no table of this recording has a row.")
+    assert later.startswith("Nothing was recorded: no table that an analysis reads has a row.")
     assert "Could not set the recording priority. (recording-refused)" in later
     assert "not recorded: the kernel refused" in later and "recorded, no rows" not in later
     forbidden = CliRunner().invoke(main, ["check", "x.trace", "--forbid", "ANE"])

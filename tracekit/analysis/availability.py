@@ -12,7 +12,7 @@ from tracekit.analysis.ownership.owners import OWNER_CODE, REASON_CODE, Owner, R
 from tracekit.frozen import frozen
 from tracekit.model import schemas
 from tracekit.model.columns import BoolArray
-from tracekit.model.tables import TableInfo
+from tracekit.model.tables import NOT_COUNTED, TableInfo
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Engine
 
@@ -126,14 +126,14 @@ def find_refusal(trace: Trace) -> Use | None:
     """Return why tables without rows were not recorded; None where they were, as far as can be seen."""
     if any(issue.code == "recording-refused" for issue in trace.issues):
         return Use.REFUSED
-    schemas_read = {table.schema for table in trace.tables if table.row_count is not None}
-    is_bare = trace.has_toc and bool(_SAMPLES & schemas_read) and len(schemas_read) >= _LEAST_TABLES
-    return Use.NOTHING_HAS_ROWS if is_bare and not has_rows(trace) else None
+    counts = {table.schema: table.row_count for table in trace.tables if table.row_count is not None}
+    is_bare = trace.has_toc and bool(_SAMPLES & counts.keys()) and len(counts) >= _LEAST_TABLES
+    return Use.NOTHING_HAS_ROWS if is_bare and not any(counts.values()) else None
 
 
 def has_rows(trace: Trace) -> bool:
-    """Return True where a table of the recording has a row."""
-    return any(table.row_count for table in trace.tables)
+    """Return True where a table that an analysis reads has a row."""
+    return any(table.row_count not in (None, 0, NOT_COUNTED) for table in trace.tables)
 
 
 def _is_ane_shared(trace: Trace, measured: Measured, is_own: BoolArray) -> bool:

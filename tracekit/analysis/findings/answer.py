@@ -126,8 +126,8 @@ class Answer:
 
     ``kind`` is "models" where calls were seen; "whole-run" where the run is the only window, or an engine was
     at work and no call was seen; "no-calls" where ML was sampled, but no prediction; "no-length" where all
-    predictions were reported without a length; "not-recorded" where no table has a row of anything, so that
-    nothing was recorded; "no-evidence", "no-symbols" and "no-model" where nothing ran
+    predictions were reported without a length; "not-recorded" where the recording was refused, or no
+    table has a row; "no-evidence", "no-symbols" and "no-model" where nothing ran
     or nothing is visible; "threads" where samples have no times, so that ``threads`` is all that they show.
     ``models`` are those with most
     time, of ``model_count``. ``samples`` are all samples, of which ``ml_samples`` have an ML frame,

@@ -65,7 +65,7 @@ def _describe_engines(answer: Answer) -> str:
         return f"The log has {sent} of this app to the Neural Engine; nothing else shows a model running."
     match answer.kind:
         case "not-recorded":
-            return "Nothing was recorded: no table of this recording has a row."
+            return "Nothing was recorded: no table that an analysis reads has a row."
         case "no-evidence":
             if answer.is_prepared:
                 return "A model was compiled or loaded (measured), but nothing here shows it running."
