@@ -128,7 +128,8 @@ def find_refusal(trace: Trace) -> Use | None:
         return Use.REFUSED
     counts = {table.schema: table.row_count for table in trace.tables if table.row_count is not None}
     is_bare = trace.has_toc and bool(_SAMPLES & counts.keys()) and len(counts) >= _LEAST_TABLES
-    return Use.NOTHING_HAS_ROWS if is_bare and not any(counts.values()) else None
+    is_empty = not any(counts.values()) and not len(trace.samples)
+    return Use.NOTHING_HAS_ROWS if is_bare and is_empty else None
 
 
 def has_rows(trace: Trace) -> bool:

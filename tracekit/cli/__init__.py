@@ -47,6 +47,7 @@ _COMMANDS = (
     "mcp",
     "model",
     "probe",
+    "prove",
     "recipe",
     "recipes",
     "record",

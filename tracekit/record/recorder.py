@@ -34,7 +34,7 @@ from typing import IO, Literal, Protocol, TypeAlias
 from tracekit.errors import XctraceError
 from tracekit.frozen import frozen
 from tracekit.record.signals import StopRequests
-from tracekit.xctrace.tool import run_command
+from tracekit.xctrace.tool import read_cpu_time
 
 StopReason: TypeAlias = Literal["", "asked", "disk", "overdue", "silent", "insisted"]
 """Why tracekit ended the recording; "" if xctrace did (time limit, or its target ended).
@@ -318,7 +318,7 @@ class Recorder:
         # ``ps`` and not the size of files: saving may write where this process cannot look, but not without
         # using the CPU.
         previous = self._cpu_time
-        self._cpu_time = run_command(["ps", "-o", "time=", "-p", str(child.pid)]).output.strip()
+        self._cpu_time = read_cpu_time(child.pid)
         if self._cpu_time in ("", previous):
             return False
         self._last_sign_of_life = now

@@ -50,7 +50,7 @@ _PRESET_TEMPLATES: dict[Preset, tuple[str, ...]] = {
     "minimal": ("Time Profiler",),
 }
 """The templates of each preset; the first that this Xcode has is used."""
-_TEMPLATE_INSTRUMENTS = {
+TEMPLATE_INSTRUMENTS = {
     # Decoded from the templates of an Xcode 27 beta (sforteln/xctrace-query-mcp-server).
     # That earlier ones hold the same is assumed: an instrument that comes twice records everything twice.
     "CPU Counters": ("CPU Counters", "Points of Interest", "Thread Activity", "Time Profiler"),
@@ -123,9 +123,9 @@ class InstrumentPlan:
 
     def list_recorded_instruments(self) -> frozenset[str] | None:
         """Return all instruments, those of the template too; None where the template's are not known."""
-        if self.template and self.template not in _TEMPLATE_INSTRUMENTS:
+        if self.template and self.template not in TEMPLATE_INSTRUMENTS:
             return None
-        return frozenset([*_TEMPLATE_INSTRUMENTS.get(self.template or "", ()), *self.instruments])
+        return frozenset([*TEMPLATE_INSTRUMENTS.get(self.template or "", ()), *self.instruments])
 
     def build_options(self) -> list[str]:
         """Return the words of xctrace's command line."""
@@ -152,7 +152,7 @@ def make_plan(
     for name in instruments:
         _require_name(name, catalog.instruments, "instrument")
     if template is not None or (instruments and not preset):
-        bundled = _TEMPLATE_INSTRUMENTS.get(template or "", ())
+        bundled = TEMPLATE_INSTRUMENTS.get(template or "", ())
         added_instruments = tuple(name for name in _drop_duplicates(instruments) if name not in bundled)
         names = (template, *added_instruments)
         return InstrumentPlan(
@@ -185,7 +185,7 @@ def _plan_preset(preset: Preset, catalog: InstrumentCatalog) -> InstrumentPlan:
 
     if template == _CORE_AI:
         notes.append(_NEEDS_PRIVILEGE)
-    bundled = _TEMPLATE_INSTRUMENTS.get(template or "", ())
+    bundled = TEMPLATE_INSTRUMENTS.get(template or "", ())
     added = [name for name in requested if name not in bundled]
     missing = [name for name in added if name not in catalog.instruments]
     notes += [f"This Xcode has no instrument {name}. Not recorded: {_PURPOSES[name]}." for name in missing]
@@ -201,12 +201,12 @@ def _plan_preset(preset: Preset, catalog: InstrumentCatalog) -> InstrumentPlan:
 
 
 def _explain_template(template: str) -> str:
-    names = [name for name in _TEMPLATE_INSTRUMENTS[template] if name in _PURPOSES]
+    names = [name for name in TEMPLATE_INSTRUMENTS[template] if name in _PURPOSES]
     return f"holds {', '.join(names)}: {_PURPOSES[template]}"
 
 
 def _add_instruments(plan: InstrumentPlan, instruments: Sequence[str]) -> InstrumentPlan:
-    bundled = _TEMPLATE_INSTRUMENTS.get(plan.template or "", ())
+    bundled = TEMPLATE_INSTRUMENTS.get(plan.template or "", ())
     added = [name for name in _drop_duplicates(instruments) if name not in {*plan.instruments, *bundled}]
     reasons = (*plan.reasons, *((name, _REQUESTED) for name in added))
     return InstrumentPlan(plan.template, (*plan.instruments, *added), reasons, plan.notes)

@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from tracekit.errors import InputError, XctraceError
 from tracekit.parsers.source import Progress
 from tracekit.parsers.xml.reader import CutOffError
-from tracekit.xctrace.tool import Xctrace
+from tracekit.xctrace.tool import Xctrace, read_cpu_time
 
 _PIECE_BYTES = 1 << 16
 """The capacity of a pipe."""
@@ -34,6 +34,9 @@ _STOP_SECONDS = 10.0
 _SOON_SECONDS = 1.0
 """The wait for an end that should be immediate: after SIGKILL, or output that is not an export."""
 _POLL_SECONDS = 0.05
+_LOOK_SECONDS = 5.0
+SILENCE_SECONDS = 600.0
+"""An export without a byte and without use of the CPU for so long has hung."""
 
 
 @contextmanager
@@ -45,7 +48,8 @@ def stream_export(
     ``query`` is ``--toc`` or ``--xpath …``. Raises ``XctraceError``, with xctrace's message, if it fails,
     writes nothing (the exit code is 0 even when nothing matched) or stops in the middle of a document; an
     ``InputError`` of the caller's parser is passed on only if xctrace itself did not fail. It has no time
-    limit (a large table takes 20 minutes), and has ended when this context ends, in whatever way.
+    limit (a large table takes 20 minutes) unless it shows no activity, and has ended when this context ends,
+    in whatever way.
     """
     command = [tool.path, "export", "--input", bundle, *query]
     with _start_export(command) as child:
@@ -113,7 +117,7 @@ class _Pipes:
     def read_pieces(self, progress: Progress | None) -> Iterator[bytes]:
         """Yield the child's standard output, to the end."""
         while not self.at_end:
-            piece = self._queue.get()
+            piece = self._wait_for_piece()
             self.at_end = not piece
             if piece:
                 self._head = self._head or piece[:_ERROR_BYTES]
@@ -121,6 +125,22 @@ class _Pipes:
                 yield piece
                 if progress is not None:
                     progress(self.read_bytes, None)
+
+    def _wait_for_piece(self) -> bytes:
+        """Return the next piece; raise ``XctraceError`` where the child neither writes nor uses the CPU."""
+        cpu_time, silent_from = "", time.monotonic()
+        while True:
+            try:
+                return self._queue.get(timeout=_LOOK_SECONDS)
+            except queue.Empty:
+                previous, cpu_time = cpu_time, read_cpu_time(self._child.pid)
+                if cpu_time != previous and cpu_time:
+                    silent_from = time.monotonic()
+                elif time.monotonic() - silent_from > SILENCE_SECONDS:
+                    raise XctraceError(
+                        f"xctrace export showed no activity for {SILENCE_SECONDS / 60:g} minutes, and was"
+                        " ended. Try it again."
+                    ) from None
 
     def discard(self) -> None:
         """Drop the queued pieces, so that a full pipe does not keep a child from ending."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import threading
 from collections.abc import Sequence
@@ -51,7 +52,7 @@ class CommandResult:
 
 
 def run_command(command: Sequence[str], seconds: float = _TIMEOUT_SECONDS) -> CommandResult:
-    """Run a short command without input; it is killed after ``seconds``.
+    """Run a short command without input; it and what it started are killed after ``seconds``.
 
     Its output is cut at the size of the longest list.
     """
@@ -79,7 +80,7 @@ def run_command(command: Sequence[str], seconds: float = _TIMEOUT_SECONDS) -> Co
         return CommandResult(None, error=f"{command[0]} did not answer within {seconds:g} s")
     finally:
         if child.poll() is None:
-            child.kill()
+            _kill_group(child)
             child.wait()
         for reader in readers:
             # An interrupt may come before a thread is started, and then it cannot be joined.
@@ -87,6 +88,19 @@ def run_command(command: Sequence[str], seconds: float = _TIMEOUT_SECONDS) -> Co
                 reader.join(_LAST_OUTPUT_SECONDS)
     streams = (texts.get(name, b"").decode("utf-8", "replace") for name in ("output", "error"))
     return CommandResult(child.returncode, *streams)
+
+
+def _kill_group(child: subprocess.Popen[bytes]) -> None:
+    """Kill a command with the processes that it started: it leads a session of its own."""
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except (OSError, AttributeError):  # it has just ended; Windows has no groups
+        child.kill()
+
+
+def read_cpu_time(pid: int) -> str:
+    """Return the time that a process has used the CPU, in the notation of ps; "" if it is not known."""
+    return run_command(["ps", "-o", "time=", "-p", str(pid)]).output.strip()
 
 
 def _read_pipe(name: str, pipe: IO[bytes] | None, texts: dict[str, bytes]) -> None:

@@ -59,6 +59,8 @@ def require_neural_engine(query: Query) -> Shortfall | None:
         return None
     if any(entry.state == "empty" for entry in entries):
         reason = "its table of the Neural Engine has no rows, which does not prove that the engine was idle"
+    elif any(entry.use in (Use.REFUSED, Use.NOTHING_HAS_ROWS) for entry in entries):
+        return Shortfall("nothing was recorded", make_step(query, record(query.calls, "refused")))
     else:
         reason = "it has no table of the Neural Engine"
     return Shortfall(reason, make_step(query, record(query.calls, "engines")))
