@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from tracekit.proof.claim import Claim, describe_needs, load_claims
+from tracekit.proof.claim import UntriedClaim, describe_needs, load_claims
 from tracekit.proof.trials import TRIED_CLAIMS
 
 PAGE = Path(__file__).with_name("untested.md")
@@ -26,13 +26,13 @@ def render_page() -> str:
 def list_claims() -> Iterator[str]:
     """Yield the claims, each under a heading, below their subjects."""
     for subject, claims in groupby(load_claims().values(), lambda claim: claim.subject):
-        yield f"## {subject[0].upper()}{subject[1:]}"
+        yield f"## {subject}"
         yield ""
         for claim in claims:
             yield from describe_claim(claim)
 
 
-def describe_claim(claim: Claim) -> Iterator[str]:
+def describe_claim(claim: UntriedClaim) -> Iterator[str]:
     """Yield the lines of one claim."""
     yield f"### {claim.id}"
     yield ""

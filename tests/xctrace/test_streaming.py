@@ -264,3 +264,20 @@ def test_a_process_that_was_left_behind_is_not_waited_for(home: Path) -> None:
         assert time.monotonic() - begun < 10
     finally:
         os.kill(int((home / "left").read_text()), signal.SIGKILL)
+
+
+def test_an_export_that_hangs_is_ended(home: Path, quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_export, "SILENCE_SECONDS", 0.3)
+    monkeypatch.setattr(table_export, "_LOOK_SECONDS", 0.1)
+    with pytest.raises(XctraceError, match=r"showed no activity for .* minutes, and was ended"):
+        read(home, "say('<?xml version=\"1.0\"?><trace-query-result>'); time.sleep(600)")
+
+
+def test_an_export_that_works_without_a_byte_is_not_ended(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_export, "SILENCE_SECONDS", 0.2)
+    monkeypatch.setattr(table_export, "_LOOK_SECONDS", 0.1)
+    used = iter(f"0:00.{number:02}" for number in range(100))
+    monkeypatch.setattr(table_export, "read_cpu_time", lambda _pid: next(used))
+    assert read(home, "time.sleep(1)") == 3

@@ -67,6 +67,20 @@ def test_a_command_that_does_not_end_is_stopped_in_time() -> None:
 
 
 @pytest.mark.integration
+def test_what_a_stopped_command_had_started_ends_with_it(tmp_path: Path) -> None:
+    """swiftc, for one, works in processes of its own."""
+    parent = script(tmp_path, "parent", 'sleep 60 & echo $! > "$0.child"', "sleep 60")
+    assert run_command([str(parent)], 0.5).code is None
+    child = Path(f"{parent}.child").read_text().strip()
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)  # a killed process is a zombie until its new parent has noticed
+        if Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+            return
+    assert not Path(f"/proc/{child}").exists()
+
+
+@pytest.mark.integration
 def test_a_question_never_waits_for_input() -> None:
     answer = run_command([sys.executable, "-c", "import sys; print(repr(sys.stdin.read()))"], 10)
     assert answer.output.strip() == "''"

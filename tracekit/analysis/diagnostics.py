@@ -16,7 +16,6 @@ from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.missing_symbols import find_binaries_without_symbols, without_symbols
 from tracekit.analysis.ownership.owners import Owner
-from tracekit.analysis.simulated import list_simulated_processes
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.frozen import frozen
 from tracekit.model.issue_codes import IssueCode
@@ -25,6 +24,12 @@ from tracekit.model.trace import Severity, Trace
 from tracekit.model.vocabulary import SERVING, Engine, Phase
 
 _MAX_BINARIES = 3
+_SIMULATED_PATHS = r"/CoreSimulator/Devices/|\.simruntime/"
+"""Paths of binaries that only a simulator loads: apps, and libraries of its system (published recordings).
+
+A simulator's processes are processes of the Mac. A recording of all of them, which is the way around a hang
+of ``xctrace record --device``, states the Mac as its device, and these paths are all that shows it.
+"""
 
 
 @frozen
@@ -64,6 +69,22 @@ def diagnose(
         *_report_binaries_without_symbols(trace),
         *_report_simulator(trace),
     ]
+
+
+def list_simulated_processes(trace: Trace) -> tuple[str, ...]:
+    """Return the names of the processes with a sample of a binary that only a simulator loads, in order."""
+    stacks = trace.stacks
+    is_simulated = (
+        stacks.binaries["path"].astype("str").str.contains(_SIMULATED_PATHS, regex=True).to_numpy(bool)
+    )
+    if not is_simulated.any():
+        return ()
+    of_frame = np.append(is_simulated, False)[stacks.frames["binary_id"].to_numpy()]
+    stack_of_place = np.repeat(np.arange(len(stacks)), np.diff(stacks.offsets))
+    of_stack = np.bincount(stack_of_place[of_frame[stacks.frame_ids]], minlength=len(stacks) + 1) > 0
+    threads = np.unique(trace.samples["thread_id"].to_numpy()[of_stack[trace.samples["stack_id"].to_numpy()]])
+    names = trace.threads["process"].iloc[threads[threads >= 0]]
+    return tuple(dict.fromkeys(names.astype("str")))
 
 
 def _report_simulator(trace: Trace) -> list[Diagnostic]:

@@ -56,7 +56,7 @@ _FILE = Path(__file__).with_name("claims.toml")
 
 
 @frozen
-class Claim:
+class UntriedClaim:
     """One claim. Texts may have code between backquotes; ``page`` is the page of docs/ that rests on it.
 
     ``holds_if`` is what must be seen after ``command``. ``xcode`` narrows the versions that it is about, ""
@@ -75,9 +75,9 @@ class Claim:
 
 
 @cache
-def load_claims() -> Mapping[str, Claim]:
+def load_claims() -> Mapping[str, UntriedClaim]:
     """Return the claims by their id, in the order of the file. Raises ``InputError`` for a mistake in it."""
-    claims: dict[str, Claim] = {}
+    claims: dict[str, UntriedClaim] = {}
     for entry in tomllib.loads(_FILE.read_text("utf-8"))["claim"]:
         claim = _read_claim(entry)
         if claim.id in claims:
@@ -86,10 +86,10 @@ def load_claims() -> Mapping[str, Claim]:
     return MappingProxyType(claims)
 
 
-def _read_claim(entry: Mapping[str, Any]) -> Claim:
+def _read_claim(entry: Mapping[str, Any]) -> UntriedClaim:
     unknown_needs = set(entry.get("needs", ())) - NEED_WORDS.keys()
     try:
-        claim = Claim(**{**entry, "needs": tuple(entry.get("needs", ()))})
+        claim = UntriedClaim(**{**entry, "needs": tuple(entry.get("needs", ()))})
     except TypeError as error:
         raise InputError(str(_FILE), f"claim {entry.get('id', 'without an id')}: {error}.") from error
     if unknown_needs or not claim.needs:
@@ -97,7 +97,7 @@ def _read_claim(entry: Mapping[str, Any]) -> Claim:
     return claim
 
 
-def describe_needs(claim: Claim) -> str:
+def describe_needs(claim: UntriedClaim) -> str:
     """Return what settling a claim needs: ``a Mac, Xcode 27 or later``."""
     words = [
         f"{NEED_WORDS[need]} {claim.xcode}".strip() if need == "xcode" else NEED_WORDS[need]

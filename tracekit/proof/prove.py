@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tracekit.errors import InputError, TracekitError, UsageError, XctraceError
 from tracekit.frozen import frozen
-from tracekit.proof.claim import NEED_WORDS, Claim, load_claims
-from tracekit.proof.outcome import Outcome, leave
+from tracekit.proof.claim import NEED_WORDS, UntriedClaim, load_claims
+from tracekit.proof.claim_outcome import ClaimOutcome, leave
 from tracekit.proof.surroundings import Surroundings, survey
-from tracekit.proof.trials import TRIALS, Trial
+from tracekit.proof.trials import TRIALS
+from tracekit.proof.trials.trial import Trial
 from tracekit.proof.workbench import Report, Workbench
 from tracekit.record.recording_plan import InstrumentCatalog
 from tracekit.record.signals import StopRequests
@@ -31,7 +32,7 @@ class Proof:
 
     surroundings: Surroundings
     xctrace: str
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[ClaimOutcome, ...]
     packs: tuple[Path, ...] = ()
 
     def count(self, state: str) -> int:
@@ -47,7 +48,6 @@ def prove(
     xctrace: str | None = None,
     every_template: bool = False,
     keep: Callable[[Proof], None] = lambda _proof: None,
-    trials: Sequence[Trial] = TRIALS,
     system: str = sys.platform,
 ) -> Proof:
     """Try every claim that can be tried here; ``keep`` gets what is known so far after each trial.
@@ -72,9 +72,9 @@ def prove(
         report,
         every_template,
     )
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, ClaimOutcome] = {}
     proof = Proof(surroundings, str(version), _order(outcomes, surroundings))
-    for trial in trials:
+    for trial in TRIALS:
         outcomes |= {outcome.claim: outcome for outcome in run_trial(trial, bench)}
         packs = tuple(sorted(folder.glob("packs/*.tracekit.zip")))
         proof = Proof(surroundings, str(version), _order(outcomes, surroundings), packs)
@@ -82,12 +82,12 @@ def prove(
     return proof
 
 
-def run_trial(trial: Trial, bench: Workbench) -> Iterator[Outcome]:
+def run_trial(trial: Trial, bench: Workbench) -> Iterator[ClaimOutcome]:
     """Yield an outcome for each claim of a trial, whatever becomes of it."""
     claims = load_claims()
     unmet = {claim: describe_unmet(claims[claim], bench.surroundings) for claim in trial.claims}
     can_run = [claim for claim in trial.claims if not unmet[claim]]
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, ClaimOutcome] = {}
     reason = "the trial did not come to it"
     if can_run and not bench.requests.count:
         try:
@@ -103,11 +103,11 @@ def run_trial(trial: Trial, bench: Workbench) -> Iterator[Outcome]:
         yield leave(claim, unmet[claim]) if unmet[claim] else outcomes.get(claim) or leave(claim, reason)
 
 
-def describe_unmet(claim: Claim, surroundings: Surroundings) -> str:
+def describe_unmet(claim: UntriedClaim, surroundings: Surroundings) -> str:
     """Return what a claim needs that this machine does not have; "" for nothing."""
-    unmet = [need for need in claim.needs if need not in surroundings.met_needs]
+    unmet = [NEED_WORDS[need] for need in claim.needs if need not in surroundings.met_needs]
     # Without a Mac, what else is missing does not matter.
-    missing = [NEED_WORDS[need] for need in (["mac"] if "mac" in unmet else unmet)]
+    missing = [NEED_WORDS["mac"]] if NEED_WORDS["mac"] in unmet else unmet
     return f"needs {', '.join(missing)}" if missing else ""
 
 
@@ -131,8 +131,8 @@ def _find_tool(path: str | None, system: str) -> tuple[Xctrace | None, str]:
 
 
 def _order(
-    outcomes: dict[str, Outcome], surroundings: Surroundings, problem: str = ""
-) -> tuple[Outcome, ...]:
+    outcomes: dict[str, ClaimOutcome], surroundings: Surroundings, problem: str = ""
+) -> tuple[ClaimOutcome, ...]:
     """Return an outcome for each claim of the registry."""
     tried = {claim for trial in TRIALS for claim in trial.claims}
     return tuple(

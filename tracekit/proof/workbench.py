@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
 from tracekit.errors import XctraceError
 from tracekit.proof.surroundings import Surroundings
-from tracekit.record.recorder import RecordLimits, StopReason
+from tracekit.record.recorder import RecordingListener, RecordLimits, StopReason
 from tracekit.record.recording_plan import InstrumentCatalog, InstrumentPlan
 from tracekit.record.session import RecordingAttempt, RecordSettings, record
 from tracekit.record.signals import StopRequests
@@ -21,15 +21,16 @@ from tracekit.xctrace.xctrace_list import Device
 
 Report: TypeAlias = Callable[[str], None]
 
+SHORT_SECONDS = 4.0
+"""The length of a recording of all processes."""
+PATIENCE_SECONDS = 120.0
+"""After so long without activity, a recording that hangs is ended."""
 _MIN_FREE_BYTES = 2 * 10**9
 
 
 @dataclass
 class Workbench:
-    """The means of all trials. ``program`` calls the models once the trial of programs has built it.
-
-    ``seconds`` is the length of a short recording; ``patience_seconds`` ends one that hangs.
-    """
+    """The means of all trials. ``program`` calls the models once the trial of programs has built it."""
 
     folder: Path
     tool: Xctrace
@@ -39,8 +40,6 @@ class Workbench:
     requests: StopRequests
     report: Report
     every_template: bool = False
-    seconds: float = 4.0
-    patience_seconds: float = 120.0
     program: tuple[str, ...] = ()
     calls_per_setting: dict[str, int] = field(default_factory=dict)
     recordings: list[tuple[str, Path]] = field(default_factory=list)
@@ -56,13 +55,13 @@ class Workbench:
         append: bool = False,
         device: Device | None = None,
         requests: StopRequests | None = None,
-        listener: QuietListener | None = None,
+        listener: RecordingListener | None = None,
     ) -> RecordingAttempt:
         """Record into ``name.trace`` of the folder; raises what ``session.record`` raises."""
         if self.requests.count:
             raise XctraceError("It was stopped before.")
         self.report(f"Recording {name} …")
-        limits = RecordLimits.build_within(seconds or self.seconds, self.patience_seconds, _MIN_FREE_BYTES)
+        limits = RecordLimits.build_within(seconds or SHORT_SECONDS, PATIENCE_SECONDS, _MIN_FREE_BYTES)
         settings = RecordSettings(plan, target, limits, device, window_seconds=window_seconds, append=append)
         attempt = record(
             self.tool,
@@ -121,8 +120,3 @@ def describe_attempt(attempt: RecordingAttempt) -> str:
     cause = result.failure.problem if result.failure else f"exit code {run.exit_code}"
     stop = f", ended as {run.stop_reason}" if run.stop_reason else ""
     return f"the recording is {result.state}{stop}: {cause}"
-
-
-def list_words(words: Sequence[str]) -> str:
-    """Return words with commas, "none" for none."""
-    return ", ".join(words) or "none"

@@ -2,7 +2,7 @@
 
 Each writes into a pipe, which a thread copies to a file. A tool ends when its pipe is closed, even one that
 runs as root and takes no signal from its user; so none outlives the recording, or a tracekit that was killed.
-Commands and options: man powermetrics, man log; never run on a Mac for this project.
+Commands and options: man powermetrics, man log; untried (claims ``log-meanwhile``, ``power-meanwhile``).
 """
 
 from __future__ import annotations

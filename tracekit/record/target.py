@@ -266,7 +266,7 @@ def _make_program_target(arguments: Sequence[str], device: Device | None) -> Tar
 def _make_device_target(app: str, device: Device, launch: bool, arguments: tuple[str, ...]) -> Target:
     """Return the target on a device, whose processes are not listed on this Mac.
 
-    xctrace looks the name up (not tried on a device).
+    xctrace looks the name up (untried: the claim ``device-by-name``).
     """
     locator = _require_no_option(app)
     last_component = app.rstrip("/").rpartition("/")[2]

@@ -34,7 +34,7 @@ def _build_entry(code: str, pattern: str, problem: str, advice: str) -> tuple[re
 
 
 # The messages are quoted by public projects: software-mansion/argent, sforteln/xctrace-query-mcp-server,
-# cmyr/cargo-instruments, callstack/agent-device, flamegraph-rs; none was seen on a Mac by this project.
+# cmyr/cargo-instruments, callstack/agent-device, flamegraph-rs; untried (proof/claims.toml: attach-refused).
 _FAILURES = (
     _build_entry(
         "licence",

@@ -9,26 +9,27 @@ from tracekit.load import trace_of
 from tracekit.model.schemas import READ_TABLES
 from tracekit.overlays.overlaid_source import OverlaidSource
 from tracekit.overlays.overlay_texts import open_readable_texts
-from tracekit.proof.outcome import Outcome, judge
+from tracekit.proof import workbench
+from tracekit.proof.claim_outcome import ClaimOutcome, judge
 from tracekit.proof.trials.trial import Trial
 from tracekit.proof.workbench import QuietListener, Workbench, describe_attempt
 from tracekit.record.companions import Companions, EndWithRecording, is_root
 from tracekit.record.recording_plan import make_plan
 
 
-def try_log(bench: Workbench) -> Iterator[Outcome]:
+def try_log(bench: Workbench) -> Iterator[ClaimOutcome]:
     """Record with the log beside it."""
     yield _try_companion(bench, "log-meanwhile", "log")
 
 
-def try_power(bench: Workbench) -> Iterator[Outcome]:
+def try_power(bench: Workbench) -> Iterator[ClaimOutcome]:
     """Record with power samples beside it."""
     yield _try_companion(bench, "power-meanwhile", "power")
 
 
-def _try_companion(bench: Workbench, claim: str, word: str) -> Outcome:
+def _try_companion(bench: Workbench, claim: str, word: str) -> ClaimOutcome:
     final = bench.folder / f"with-{word}.trace"
-    with Companions((word,), final, bench.seconds, is_root=is_root()) as companions:
+    with Companions((word,), final, workbench.SHORT_SECONDS, is_root=is_root()) as companions:
         listener = EndWithRecording(QuietListener(), companions)
         attempt = bench.record(final.stem, make_plan(bench.catalog, "minimal"), listener=listener)
         if attempt.result.state != "good":

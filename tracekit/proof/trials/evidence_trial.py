@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tracekit.analysis import analyze
-from tracekit.errors import NotMeasurableError, XctraceError
+from tracekit.errors import NotMeasurableError, UsageError, XctraceError
 from tracekit.load import open_trace
 from tracekit.model.schemas import ANE_TABLES, CORE_ML
+from tracekit.model.trace import Trace
 from tracekit.probes.probe_manifest import read_manifest
 from tracekit.probes.probe_reading import Placement, read_probes
 from tracekit.probes.runner import CATEGORY, SIGNPOST, SUBSYSTEM
-from tracekit.proof.outcome import Outcome, judge
+from tracekit.proof.claim_outcome import ClaimOutcome, judge
 from tracekit.proof.trials.trial import Trial
 from tracekit.proof.workbench import Workbench
 from tracekit.text import plural
@@ -20,7 +21,7 @@ _RECORDING = "preset-coreml"
 _UNOWNED = ("ane-labels-unmatched", "ane-work-unclaimed", "ane-process-unknown")
 
 
-def try_evidence(bench: Workbench) -> Iterator[Outcome]:
+def try_evidence(bench: Workbench) -> Iterator[ClaimOutcome]:
     """Read the recording of the preset coreml against the calls that its program made."""
     bundle = dict(bench.recordings).get(_RECORDING)
     if bundle is None:
@@ -29,8 +30,7 @@ def try_evidence(bench: Workbench) -> Iterator[Outcome]:
     trace = open_trace(bundle)
     rows = int((trace.intervals["source"] == CORE_ML).sum())
     yield judge("core-ml-rows", rows >= calls, f"{plural(rows, 'row')} of Core ML, {plural(calls, 'call')}")
-    marked = analyze(trace, signposts=f"{SUBSYSTEM}/{CATEGORY}/{SIGNPOST}")
-    marks = len(marked.windows)
+    marks = _count_marks(trace)
     yield judge(
         "app-signposts", marks == calls, f"{plural(marks, 'pair')} of signposts, {plural(calls, 'call')}"
     )
@@ -56,6 +56,14 @@ def try_evidence(bench: Workbench) -> Iterator[Outcome]:
         placements == [Placement.WHOLE],
         f"the control is {', '.join(placements) or 'not seen'} with cpuAndNeuralEngine",
     )
+
+
+def _count_marks(trace: Trace) -> int:
+    """Return the number of the program's signposts that have a begin and an end."""
+    try:
+        return len(analyze(trace, signposts=f"{SUBSYSTEM}/{CATEGORY}/{SIGNPOST}").window_rows)
+    except UsageError:  # none matches
+        return 0
 
 
 EVIDENCE_TRIAL = Trial(

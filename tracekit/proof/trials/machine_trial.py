@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 import tracekit
-from tracekit.proof.outcome import Outcome, judge, leave
+from tracekit.proof.claim_outcome import ClaimOutcome, judge, leave
 from tracekit.proof.trials.trial import Trial
 from tracekit.proof.workbench import Workbench
 from tracekit.record.doctor import NEEDS_MAC, examine
@@ -16,7 +16,7 @@ from tracekit.xctrace.xctrace_list import list_devices
 _TERMINAL = "com.apple.Terminal"
 
 
-def try_commands(bench: Workbench) -> Iterator[Outcome]:
+def try_commands(bench: Workbench) -> Iterator[ClaimOutcome]:
     """Try what ``tracekit doctor`` reads, and the processes and apps of this Mac."""
     checks = {check.name: check for check in examine(tracekit.__version__, bench.tool.path)}
     templates, instruments = bench.catalog.templates, bench.catalog.instruments

@@ -12,7 +12,7 @@ from pathlib import Path
 from tracekit.errors import InputError, TracekitError, XctraceError
 from tracekit.load import open_trace
 from tracekit.model.trace import RunInfo
-from tracekit.proof.outcome import Outcome, judge, leave
+from tracekit.proof.claim_outcome import ClaimOutcome, judge, leave
 from tracekit.proof.trials import recorded_checks as checks
 from tracekit.proof.trials.trial import Trial
 from tracekit.proof.workbench import Workbench, describe_attempt
@@ -27,13 +27,18 @@ _MOST_NAMED = 4
 _FINDINGS = defaultdict[str, list[tuple[str, bool, str]]]
 """For each claim about all recordings: the recording, whether it holds there, and the finding."""
 
+_RARE = {
+    "unconfirmed-types": "no recording that was made here has such a value",
+    "run-issues-kept": "xctrace printed no problem here",
+}
+"""Claims that not every recording can settle."""
 _OF_ALL: tuple[tuple[str, Callable[[Path], tuple[bool, str]]], ...] = (
     ("native-reading", checks.check_readings),
     ("fallback-export", checks.check_fallback),
 )
 
 
-def try_presets(bench: Workbench) -> Iterator[Outcome]:
+def try_presets(bench: Workbench) -> Iterator[ClaimOutcome]:
     """Record with each preset of this Xcode, and check what each recording holds."""
     if not bench.program:
         raise XctraceError("The program that calls models was not built.")
@@ -54,6 +59,9 @@ def try_presets(bench: Workbench) -> Iterator[Outcome]:
         _check_recording(bench, claim, attempt, run, findings)
     if bench.every_template:
         _record_templates(bench, findings)
+    for claim, reason in _RARE.items():
+        if claim not in findings:
+            yield leave(claim, reason)
     for claim, entries in findings.items():
         yield _join(claim, entries)
 
@@ -103,7 +111,7 @@ def _call(check: Callable[[Path], tuple[bool, str]], bundle: Path) -> tuple[bool
         return False, f"it could not be checked: {problem}"
 
 
-def _join(claim: str, entries: list[tuple[str, bool, str]]) -> Outcome:
+def _join(claim: str, entries: list[tuple[str, bool, str]]) -> ClaimOutcome:
     """Return the outcome of a claim about several recordings, with the findings that decide it."""
     failed = [f"{name}: {finding}" for name, holds, finding in entries if not holds]
     listed = failed or [f"{name}: {finding}" for name, _, finding in entries]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tracekit.load import open_trace
 from tracekit.model.schemas import CORE_AI
-from tracekit.proof.outcome import Outcome, judge, leave
+from tracekit.proof.claim_outcome import ClaimOutcome, judge, leave
 from tracekit.proof.trials.trial import Trial
 from tracekit.proof.workbench import Workbench, describe_attempt
 from tracekit.record.recording_plan import InstrumentPlan, make_plan
@@ -22,7 +22,7 @@ _LIMIT_SECONDS = 60.0
 _CALLS = 30
 
 
-def try_without_privilege(bench: Workbench) -> Iterator[Outcome]:
+def try_without_privilege(bench: Workbench) -> Iterator[ClaimOutcome]:
     """Record with the template Core AI as a user."""
     claim = "core-ai-privilege"
     if _TEMPLATE not in bench.catalog.templates:
@@ -32,7 +32,7 @@ def try_without_privilege(bench: Workbench) -> Iterator[Outcome]:
     yield judge(claim, attempt.result.state == "refused", describe_attempt(attempt))
 
 
-def try_core_ai_calls(bench: Workbench) -> Iterator[Outcome]:
+def try_core_ai_calls(bench: Workbench) -> Iterator[ClaimOutcome]:
     """Record a program that makes a Core AI model and calls it."""
     claim = "core-ai-rows"
     if _TEMPLATE not in bench.catalog.templates:

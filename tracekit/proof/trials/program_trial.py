@@ -12,7 +12,7 @@ from tracekit.mlmodels.plans.programs import read_program
 from tracekit.probes.probe_question import list_probes
 from tracekit.probes.runner import PROGRAM_NAME
 from tracekit.probes.sandwich import write_probes
-from tracekit.proof.outcome import Outcome, judge
+from tracekit.proof.claim_outcome import ClaimOutcome, judge
 from tracekit.proof.trials.trial import Trial
 from tracekit.proof.workbench import Workbench
 from tracekit.text import plural
@@ -26,7 +26,7 @@ _BUILD_SECONDS = 300
 _RUN_SECONDS = 300
 
 
-def try_programs(bench: Workbench) -> Iterator[Outcome]:
+def try_programs(bench: Workbench) -> Iterator[ClaimOutcome]:
     """Make the models, build and run the program that calls them, and make plans of one."""
     folder = bench.folder / "probes"
     bench.report("Making a tiny Core ML model …")
@@ -58,7 +58,7 @@ def build_program(source: Path, program: Path) -> None:
         raise XctraceError(f"swiftc did not build {source.name}: {built.last_lines}.")
 
 
-def _try_plan(bench: Workbench, claim: str, word: str, package: Path) -> Outcome:
+def _try_plan(bench: Workbench, claim: str, word: str, package: Path) -> ClaimOutcome:
     """Run a program that makes a plan, and read what it prints."""
     source = bench.folder / ("coreml_plan.swift" if word == "swift" else "coreml_plan.py")
     source.write_text(read_program(word), encoding="utf-8")
@@ -77,7 +77,7 @@ def _try_plan(bench: Workbench, claim: str, word: str, package: Path) -> Outcome
         entry.engine for function in functions for entry in function.operations if not entry.is_constant
     ]
     placed = sum(engine is not None for engine in engines)
-    finding = f"{placed} of {plural(len(engines), 'operation')} have an engine"
+    finding = f"{plural(len(engines), 'operation')}, {placed} with an engine"
     return judge(claim, bool(engines) and placed == len(engines), finding)
 
 

@@ -19,7 +19,7 @@ from tracekit.model.tables import NOT_COUNTED
 from tracekit.model.trace import RunInfo
 from tracekit.parsers.in_memory import read_into_memory
 from tracekit.parsers.pack.pack_writer import write_pack
-from tracekit.proof.outcome import Outcome, judge
+from tracekit.proof.claim_outcome import ClaimOutcome, judge
 from tracekit.proof.private_names import list_private_names
 from tracekit.record.recording_plan import InstrumentPlan
 from tracekit.redact.redacted_source import hide_private_cells, redact_source
@@ -40,7 +40,7 @@ _SAME = ("equal", "other order")
 _MOST_NAMED = 4
 
 
-def check_evidence(claim: str, run: RunInfo, plan: InstrumentPlan) -> Outcome:
+def check_evidence(claim: str, run: RunInfo, plan: InstrumentPlan) -> ClaimOutcome:
     """Return whether a recording has a table for each instrument of its plan, and rows of samples."""
     recorded = {table.schema for table in run.tables}
     names = plan.list_recorded_instruments() or frozenset(plan.instruments)
@@ -56,8 +56,8 @@ def check_evidence(claim: str, run: RunInfo, plan: InstrumentPlan) -> Outcome:
 
 def check_once(run: RunInfo) -> tuple[bool, str]:
     """Return whether no table is listed twice with the same attributes, and the finding."""
-    counts = Counter((table.schema, *sorted(table.attributes.items())) for table in run.tables)
-    twice = sorted({key[0] for key, count in counts.items() if count > 1})
+    counts = Counter((table.schema, tuple(sorted(table.attributes.items()))) for table in run.tables)
+    twice = sorted({schema for (schema, _), count in counts.items() if count > 1})
     return (
         not twice,
         f"listed twice: {list_first(twice, _MOST_NAMED)}" if twice else "no table is listed twice",
@@ -65,9 +65,9 @@ def check_once(run: RunInfo) -> tuple[bool, str]:
 
 
 def check_readings(bundle: Path) -> tuple[bool, str]:
-    """Return whether both readings of a bundle agree, and the finding."""
+    """Return whether both readings of the tables that an analysis reads agree, and the finding."""
     native, exported = (open_source(bundle, via=via, schemas=READ_TABLES) for via in ("native", "xctrace"))
-    matches = verify(native, exported)
+    matches = verify(native, exported, READ_TABLES)
     counts = Counter(match.status for match in matches)
     differing = [match.schema for match in matches if match.status not in _SAME]
     finding = ", ".join(f"{count} {status}" for status, count in counts.items())
@@ -82,7 +82,7 @@ def check_fallback(bundle: Path) -> tuple[bool, str]:
     results = []
     for via in ("native", "xctrace"):
         analysis = analyze(trace_of(open_source(bundle, via=via, schemas=READ_TABLES)))
-        results.append((len(analysis.windows), *analysis.windows["verdict"].astype("str")))
+        results.append((len(analysis.window_rows), tuple(analysis.verdicts.names)))
     return results[0] == results[1], f"{results[0][0]} calls natively, {results[1][0]} by export"
 
 

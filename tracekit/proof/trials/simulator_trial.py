@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tracekit.analysis.simulated import list_simulated_processes
+from tracekit.analysis.diagnostics import list_simulated_processes
 from tracekit.errors import XctraceError
 from tracekit.load import open_trace
-from tracekit.proof.outcome import Outcome, judge
+from tracekit.proof.claim_outcome import ClaimOutcome, judge
 from tracekit.proof.trials.trial import Trial
 from tracekit.proof.workbench import Workbench, describe_attempt
 from tracekit.record.recording_plan import InstrumentPlan, make_plan
 from tracekit.xctrace.xctrace_list import Device, list_devices
 
 
-def try_hang(bench: Workbench) -> Iterator[Outcome]:
+def try_hang(bench: Workbench) -> Iterator[ClaimOutcome]:
     """Record the simulator itself; a recording that does not end is ended."""
     device = _find_simulator(bench)
     attempt = bench.record("simulator", InstrumentPlan("Time Profiler", ()), device=device)
@@ -22,7 +22,7 @@ def try_hang(bench: Workbench) -> Iterator[Outcome]:
     yield judge("simulator-hangs", reason in ("silent", "overdue"), describe_attempt(attempt))
 
 
-def try_through_mac(bench: Workbench) -> Iterator[Outcome]:
+def try_through_mac(bench: Workbench) -> Iterator[ClaimOutcome]:
     """Record all processes of the Mac, and look for those of the simulator."""
     attempt = bench.record("simulator-on-host", make_plan(bench.catalog, "minimal"))
     if attempt.result.state != "good":

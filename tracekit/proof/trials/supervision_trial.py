@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from tracekit.errors import XctraceError
 from tracekit.load import open_trace
 from tracekit.model.schemas import TIME_PROFILE
-from tracekit.proof.outcome import Outcome, judge
+from tracekit.proof import workbench
+from tracekit.proof.claim_outcome import ClaimOutcome, judge
 from tracekit.proof.trials.recorded_checks import read_run
 from tracekit.proof.trials.trial import Trial
 from tracekit.proof.workbench import QuietListener, StopAfter, Workbench, describe_attempt
@@ -24,7 +25,7 @@ _LONG_SECONDS = 60.0
 _SLACK_SECONDS = 1.0
 
 
-def try_interrupt(bench: Workbench) -> Iterator[Outcome]:
+def try_interrupt(bench: Workbench) -> Iterator[ClaimOutcome]:
     """Interrupt a long recording after a moment."""
     requests = StopRequests()
     attempt = bench.record(
@@ -32,29 +33,29 @@ def try_interrupt(bench: Workbench) -> Iterator[Outcome]:
         make_plan(bench.catalog, "minimal"),
         seconds=_LONG_SECONDS,
         requests=requests,
-        listener=StopAfter(requests, bench.seconds / 2),
+        listener=StopAfter(requests, workbench.SHORT_SECONDS / 2),
     )
     run = attempt.runs[-1]
     is_saved = attempt.result.state == "good" and run.stop_reason == "asked" and not run.killed
     yield judge("interrupt-saves", is_saved, describe_attempt(attempt))
 
 
-def try_window(bench: Workbench) -> Iterator[Outcome]:
+def try_window(bench: Workbench) -> Iterator[ClaimOutcome]:
     """Keep the last part of a recording."""
-    kept = bench.seconds / 3
+    kept = workbench.SHORT_SECONDS / 3
     plan = make_plan(bench.catalog, "minimal")
-    attempt = bench.record("windowed", plan, seconds=bench.seconds, window_seconds=kept)
+    attempt = bench.record("windowed", plan, seconds=workbench.SHORT_SECONDS, window_seconds=kept)
     if attempt.result.state != "good":
         yield judge("window-kept", False, describe_attempt(attempt))
         return
     times = open_trace(attempt.bundle).samples["time_ns"]
     span = (int(times.max()) - int(times.min())) / 1e9 if len(times) else 0.0
     yield judge(
-        "window-kept", 0 < span <= kept + _SLACK_SECONDS, f"samples of {span:.1f} s, of {kept:g} s kept"
+        "window-kept", 0 < span <= kept + _SLACK_SECONDS, f"samples of {span:.1f} s, of {kept:.1f} s kept"
     )
 
 
-def try_append(bench: Workbench) -> Iterator[Outcome]:
+def try_append(bench: Workbench) -> Iterator[ClaimOutcome]:
     """Add a run to a recording, and list the runs."""
     plan = make_plan(bench.catalog, "minimal")
     first = bench.record("appended", plan)
@@ -68,20 +69,20 @@ def try_append(bench: Workbench) -> Iterator[Outcome]:
     yield judge("append-run", is_added, finding if is_added else f"{finding}; {describe_attempt(attempt)}")
 
 
-def try_second(bench: Workbench) -> Iterator[Outcome]:
+def try_second(bench: Workbench) -> Iterator[ClaimOutcome]:
     """Start a second xctrace while a first one records."""
     plan = make_plan(bench.catalog, "minimal")
     listener = _SignalWhenRecording()
     second: list[tuple[str, bool]] = []
 
     def start_second() -> None:
-        if listener.recording.wait(bench.patience_seconds):
+        if listener.recording.wait(workbench.PATIENCE_SECONDS):
             second.append(_record_beside(bench))
 
     thread = threading.Thread(target=start_second)
     thread.start()
     try:
-        first = bench.record("first-of-two", plan, seconds=2 * bench.seconds, listener=listener)
+        first = bench.record("first-of-two", plan, seconds=2 * workbench.SHORT_SECONDS, listener=listener)
     finally:
         listener.recording.set()
         thread.join()
@@ -109,7 +110,7 @@ class _SignalWhenRecording(QuietListener):
 def _record_beside(bench: Workbench) -> tuple[str, bool]:
     """Run a short recording without tracekit's lock; return its known failure, and whether it was saved."""
     plan = make_plan(bench.catalog, "minimal")
-    limits = RecordLimits.build_within(1.0, bench.patience_seconds, 0)
+    limits = RecordLimits.build_within(1.0, workbench.PATIENCE_SECONDS, 0)
     bundle = bench.folder / "second-of-two.trace"
     command = build_xctrace_command(bench.tool, bundle, RecordSettings(plan, ALL_PROCESSES, limits))
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tracekit.frozen import frozen
-from tracekit.proof.outcome import Outcome
+from tracekit.proof.claim_outcome import ClaimOutcome
 from tracekit.proof.workbench import Workbench
 
 
@@ -17,4 +17,4 @@ class Trial:
     """
 
     claims: tuple[str, ...]
-    run: Callable[[Workbench], Iterator[Outcome]]
+    run: Callable[[Workbench], Iterator[ClaimOutcome]]

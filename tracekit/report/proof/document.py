@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tracekit.proof.claim import load_claims
-from tracekit.proof.outcome import OutcomeState
+from tracekit.proof.claim_outcome import OutcomeState
 from tracekit.proof.prove import Proof
-from tracekit.report.document.blocks import Block, Headline, Item, Items, Paragraph, Section, Table
+from tracekit.report.document.blocks import Block, Headline, Item, Items, Paragraph, Section
 from tracekit.text import plural
 
 _NO_MAC = "Nothing was run: this is no Mac with a working Xcode."
@@ -27,22 +27,21 @@ def _iter_blocks(proof: Proof) -> Iterator[Block]:
     )
     facts = [f"{name} {value}" for name, value in proof.surroundings.facts.items() if value]
     yield Paragraph(", ".join([*facts, *([f"xctrace {proof.xctrace}"] if proof.xctrace else [])]))
-    for state in ("did not hold", "held"):
-        if table := _list_outcomes(proof, state):
-            yield table
+    yield from _list_outcomes(proof, "did not hold")
+    yield from _list_outcomes(proof, "held")
     yield from _list_reasons(proof)
 
 
-def _list_outcomes(proof: Proof, state: OutcomeState) -> Table | None:
+def _list_outcomes(proof: Proof, state: OutcomeState) -> Iterator[Block]:
     claims = load_claims()
-    rows = [
-        (outcome.claim, claims[outcome.claim].statement, outcome.finding)
+    texts = [
+        f"{outcome.claim}: {claims[outcome.claim].statement} Found: {outcome.finding.rstrip('.')}."
         for outcome in proof.outcomes
         if outcome.state == state
     ]
-    if not rows:
-        return None
-    return Table.from_rows(("claim", "statement", "found"), rows, caption=state.capitalize(), is_wordy=True)
+    if texts:
+        yield Paragraph(f"{state.capitalize()}:")
+        yield Items(tuple(map(Item, texts)))
 
 
 def _list_reasons(proof: Proof) -> Iterator[Block]:
@@ -50,7 +49,7 @@ def _list_reasons(proof: Proof) -> Iterator[Block]:
     by_reason: dict[str, list[str]] = {}
     for outcome in proof.outcomes:
         if outcome.state == "not tried":
-            by_reason.setdefault(outcome.finding, []).append(outcome.claim)
-    if by_reason:
-        yield Paragraph("Not tried:")
-        yield Items(tuple(Item(f"{reason}: {', '.join(claims)}") for reason, claims in by_reason.items()))
+            by_reason.setdefault(outcome.finding.rstrip("."), []).append(outcome.claim)
+    texts = [f"{reason}: {', '.join(claims)}" for reason, claims in by_reason.items()]
+    yield Paragraph("Not tried:")
+    yield Items(tuple(map(Item, texts)))

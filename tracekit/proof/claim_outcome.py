@@ -10,7 +10,7 @@ OutcomeState: TypeAlias = Literal["held", "did not hold", "not tried"]
 
 
 @frozen
-class Outcome:
+class ClaimOutcome:
     """What became of a claim, and the finding in words of tracekit: it names no person, path or device."""
 
     claim: str
@@ -18,11 +18,11 @@ class Outcome:
     finding: str
 
 
-def judge(claim: str, holds: bool, finding: str) -> Outcome:
+def judge(claim: str, holds: bool, finding: str) -> ClaimOutcome:
     """Return the outcome of a claim that was tried."""
-    return Outcome(claim, "held" if holds else "did not hold", finding)
+    return ClaimOutcome(claim, "held" if holds else "did not hold", finding)
 
 
-def leave(claim: str, reason: str) -> Outcome:
+def leave(claim: str, reason: str) -> ClaimOutcome:
     """Return the outcome of a claim that could not be tried."""
-    return Outcome(claim, "not tried", reason)
+    return ClaimOutcome(claim, "not tried", reason)
