@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from docs.generators import columns, commands, exit_codes, fleet, recipes, rules, schemas
+from docs.generators import columns, commands, exit_codes, fleet, recipes, rules, schemas, untested
 
 PARTS: Mapping[str, Callable[[], str]] = {
     **columns.PARTS,
@@ -18,6 +18,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     **recipes.PARTS,
     **rules.PARTS,
     **schemas.PARTS,
+    **untested.PARTS,
 }
 _PART = re.compile(r"^```\{generated\} (\S+)\n```$", re.MULTILINE)
 
