@@ -27,6 +27,11 @@ def try_power(bench: Workbench) -> Iterator[ClaimOutcome]:
     yield _try_companion(bench, "power-meanwhile", "power")
 
 
+def try_usage(bench: Workbench) -> Iterator[ClaimOutcome]:
+    """Record with the memory that processes hold beside it."""
+    yield _try_companion(bench, "usage-meanwhile", "usage")
+
+
 def _try_companion(bench: Workbench, claim: str, word: str) -> ClaimOutcome:
     final = bench.folder / f"with-{word}.trace"
     with Companions((word,), final, workbench.SHORT_SECONDS, is_root=is_root()) as companions:
@@ -48,4 +53,5 @@ def _try_companion(bench: Workbench, claim: str, word: str) -> ClaimOutcome:
 COMPANION_TRIALS = (
     Trial(("log-meanwhile",), try_log),
     Trial(("power-meanwhile",), try_power),
+    Trial(("usage-meanwhile",), try_usage),
 )

@@ -59,6 +59,18 @@ def _describe_costliest(answer: Answer) -> str:
     return f" Costs most: {describe_cost(finding, answer.model_count > 1)}."
 
 
+def _describe_no_evidence(answer: Answer) -> str:
+    if answer.is_prepared:
+        return "A model was compiled or loaded (measured), but nothing here shows it running."
+    if answer.power is not None:
+        return describe_power(answer.power)
+    if answer.holders is not None:
+        from tracekit.report.wording.holders import describe_holders
+
+        return describe_holders(answer.holders)
+    return "This recording has no ML evidence: no sample, and no interval of inference on an engine."
+
+
 def _describe_engines(answer: Answer) -> str:
     if answer.requests and answer.kind in ("no-evidence", "no-symbols", "no-model"):
         sent = plural(answer.requests, "request")
@@ -67,15 +79,7 @@ def _describe_engines(answer: Answer) -> str:
         case "not-recorded":
             return "Nothing was recorded: no table that an analysis reads has a row."
         case "no-evidence":
-            if answer.is_prepared:
-                return "A model was compiled or loaded (measured), but nothing here shows it running."
-            if answer.power is not None:
-                return describe_power(answer.power)
-            if answer.holders is not None:
-                from tracekit.report.wording.holders import describe_holders
-
-                return describe_holders(answer.holders)
-            return "This recording has no ML evidence: no sample, and no interval of inference on an engine."
+            return _describe_no_evidence(answer)
         case "no-symbols":
             none = f"None of the {answer.samples:,} samples has a stack"
             stacks = "The only sample has no stack" if answer.samples == 1 else none
