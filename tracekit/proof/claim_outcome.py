@@ -11,7 +11,7 @@ OutcomeState: TypeAlias = Literal["held", "did not hold", "not tried"]
 
 @frozen
 class ClaimOutcome:
-    """What became of a claim, and the finding in words of tracekit: it names no person, path or device."""
+    """The state of a claim, and the finding in words of tracekit: it names no person, path or device."""
 
     claim: str
     state: OutcomeState

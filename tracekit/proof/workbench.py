@@ -1,4 +1,4 @@
-"""What trials share: the xctrace, the folder of their recordings, and one way to record."""
+"""The means that trials share: the xctrace, the folder of their recordings, and one way to record."""
 
 from __future__ import annotations
 
