@@ -157,6 +157,9 @@ _CountersCode: TypeAlias = Literal[
 ]
 _LogCode: TypeAlias = Literal[
     "log-clock-backwards",
+    "log-clock-jumps",
+    "log-entries-lost",
+    "log-entries-repeated",
     "log-entries-damaged",
     "log-lines-repeated",
     "log-lines-unread",

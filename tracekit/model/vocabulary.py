@@ -84,6 +84,11 @@ SUBSYSTEMS = frozenset(
 """Of the frameworks below Core ML and Core AI, whose lines and signposts are read."""
 REPORTING_SUBSYSTEMS = frozenset(("com.apple.coreml", "com.apple.appleneuralengine"))
 """Subsystems that log much else and pass on errors of the engine: only these lines of theirs are read."""
+CALL_SIGNPOSTS = (("com.apple.coreai-models.performance", "LogitsInference"),)
+"""Subsystem and name of signposts that hold one run of a model each: in Apple's package of language models
+it is the forward pass (apple/coreai-models, InstrumentsProfiler.swift, BSD-3)."""
+MODEL_IN_MESSAGE = r"\bmodel\s*[=:]\s*\"?([\w.-]{1,128})"
+"""The way in which apps name a model in a signpost's message, for example ``model=SpeechEncoder``."""
 LOG_KINDS: tuple[LogKind, ...] = tuple(LogKind)
 LOGGED_WITHIN_NS = 1_000_000
 """Heuristic: the longest delay between the end of a request and the client's log line about it."""

@@ -18,13 +18,11 @@ from tracekit.analysis.windows.window import Window, mark_overlapping, sampling_
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
-from tracekit.model.vocabulary import Basis, Phase
+from tracekit.model.vocabulary import MODEL_IN_MESSAGE, Basis, Phase
 
 _MIN_INTERVALS = 3
 """Minimum number of intervals of one name that rules out coincidence."""
 _MAX_KINDS = 64
-_MODEL_IN_MESSAGE = r"\bmodel\s*[=:]\s*\"?([\w.-]{1,128})"
-"""The way in which apps name a model in a signpost's message, for example ``model=SpeechEncoder``."""
 _SLACK_DIVISOR = 4
 """The clocks of signposts and samples may differ by a quarter of a sampling period: a choice."""
 
@@ -115,7 +113,7 @@ def _find_models(trace: Trace, kind: pd.DataFrame) -> list[str]:
     The app's own messages name it, or the Neural Engine's rows, if all intervals have rows of one model. An
     interval without such rows may be a call of another model.
     """
-    message_models = kind["message"].str.extract(_MODEL_IN_MESSAGE, expand=False).fillna("")
+    message_models = kind["message"].str.extract(MODEL_IN_MESSAGE, expand=False).fillna("")
     if (message_models != "").all():
         return message_models.tolist()
     starts, ends = _get_edges(kind)

@@ -22,6 +22,7 @@ from tracekit.analysis.windows.table_windows import (
     build_core_ai_windows,
     build_core_ml_windows,
     build_foundation_model_windows,
+    build_known_signpost_windows,
     build_runtime_windows,
     build_signpost_windows,
 )
@@ -48,6 +49,7 @@ _CORE_AI_ENTRY = "InferenceFunction."
 _AUTO: tuple[tuple[str, _Finder | None], ...] = (
     ("runtimes", build_runtime_windows),
     ("foundation-models", build_foundation_model_windows),
+    ("known signposts", build_known_signpost_windows),
     ("signposts", None),  # those that bracket the predictions on stacks
     ("ane", build_ane_windows),
 )
@@ -75,7 +77,7 @@ def choose_windows(
     """Return the windows to which samples and intervals are attributed.
 
     "auto" takes Core ML's predictions and Core AI's inferences, else Foundation Models' requests, else
-    signposts that hold one prediction each, else ANE intervals, each with the calls on stacks that none of
+    signposts that are known to hold, or that on the stacks hold, one prediction each, else ANE intervals, each with the calls on stacks that none of
     them touches; else the calls on stacks; else the whole run. ``signposts`` are patterns that select
     signpost intervals instead. ``pids`` are the processes of the analysis; ``ane_is_target`` is False where
     their stacks show that the Neural Engine's work is another process's.

@@ -18,7 +18,7 @@ from tracekit.errors import UsageError
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML, LIFE_CYCLE, MODEL_INFERENCE
 from tracekit.model.trace import Trace
-from tracekit.model.vocabulary import Basis, Phase
+from tracekit.model.vocabulary import CALL_SIGNPOSTS, Basis, Phase
 from tracekit.text import plural
 
 _PATTERN_PARTS = 3
@@ -156,6 +156,22 @@ def build_signpost_windows(trace: Trace, patterns: Sequence[str]) -> list[Window
         if not matching.any():
             raise UsageError(_describe_missing_signpost(pattern, trace))
         is_selected |= matching
+    return _build_signpost_windows(trace, rows[is_selected])
+
+
+def build_known_signpost_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
+    """Return one window per interval of ``CALL_SIGNPOSTS``: a package marks each run of its model with one."""
+    rows = select_signpost_intervals(trace)
+    subsystem, name = (rows[part].astype("str") for part in ("subsystem", "name"))
+    is_call = np.zeros(len(rows), bool)
+    for known_subsystem, known_name in CALL_SIGNPOSTS:
+        is_call |= ((subsystem == known_subsystem) & (name == known_name)).to_numpy(bool)
+    if pids:
+        is_call &= rows["pid"].isin([*pids, -1]).to_numpy(bool)
+    return _build_signpost_windows(trace, rows[is_call])
+
+
+def _build_signpost_windows(trace: Trace, rows: pd.DataFrame) -> list[Window]:
     threads = {tid: row for row, tid in reversed(list(enumerate(trace.threads["tid"].tolist())))}
     return [
         Window(
@@ -167,7 +183,7 @@ def build_signpost_windows(trace: Trace, patterns: Sequence[str]) -> list[Window
             threads.get(row["tid"], -1),
             int(row["pid"]),
         )
-        for row in rows[is_selected].to_dict("records")
+        for row in rows.to_dict("records")
     ]
 
 

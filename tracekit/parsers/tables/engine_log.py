@@ -37,7 +37,7 @@ from tracekit.parsers.tables.log_messages import (
 from tracekit.parsers.tables.row_times import OPEN_NS, read_times
 
 _TEXT_ARGUMENT = re.compile(r"%(?:\{[^}]*\})?[-+ #0]*[\d*]*(?:\.[\d*]+)?[@sS]")
-_REPEATS_NS = 5_000_000
+REPEATS_NS = 5_000_000
 """The error of one request is reported by several layers within this time."""
 _REQUEST, _FAILURE = LOG_KINDS.index(LogKind.REQUEST), LOG_KINDS.index(LogKind.FAILURE)
 
@@ -244,7 +244,7 @@ def _has_failed(requests: pd.DataFrame, log: pd.DataFrame) -> BoolArray:
         right_on="begin_ns",
         by="pid",
     )
-    is_near = pairs["row"].notna() & (pairs["error_ns"] - pairs["time_ns"] <= _REPEATS_NS)
+    is_near = pairs["row"].notna() & (pairs["error_ns"] - pairs["time_ns"] <= REPEATS_NS)
     failed[pairs["row"][is_near].to_numpy(np.int64)] = True
     return failed
 
@@ -261,7 +261,7 @@ def _without_repeated_errors(log: pd.DataFrame) -> pd.DataFrame:
     pid, time = (log[name].to_numpy(np.int64)[failed] for name in ("pid", "time_ns"))
     order = np.lexsort((kind[failed] == _FAILURE, time, pid))
     failed, pid, time = failed[order], pid[order], time[order]
-    follows = np.append(False, (np.diff(pid) == 0) & (np.diff(time) <= _REPEATS_NS))
+    follows = np.append(False, (np.diff(pid) == 0) & (np.diff(time) <= REPEATS_NS))
     drop = failed[follows & (kind[failed] == _FAILURE)]
     keep: npt.NDArray[np.bool_] = np.ones(len(log), bool)
     keep[drop] = False

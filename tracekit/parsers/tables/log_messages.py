@@ -25,11 +25,13 @@ A message of any other form is only counted.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tracekit.frozen import frozen
 from tracekit.model.composite_cells import PRIVATE
 from tracekit.model.vocabulary import LOG_KINDS, LogKind
 
@@ -103,6 +105,29 @@ class MessageForms:
                 # The reason excludes the path, which names the app.
                 texts = np.array([word and _REASONS.get(word, word) for word in words], object)[codes]
                 self.reason[rows] = np.where(texts == "", self.reason[rows], texts)
+
+
+@frozen
+class MessageForm:
+    """The form of one message; see ``MessageForms``."""
+
+    kind: LogKind | None
+    status: int
+    operator: str
+    reason: str
+
+
+@lru_cache(maxsize=512)
+def match_message(message: str) -> MessageForm:
+    """Return the form of a message, for those that come one at a time: most of them are repeated."""
+    forms = MessageForms([message])
+    kind = int(forms.kind[0])
+    return MessageForm(
+        LOG_KINDS[kind] if kind >= 0 else None,
+        int(forms.status[0]),
+        str(forms.operator[0]),
+        str(forms.reason[0]),
+    )
 
 
 def _parse_number(text: str) -> int:

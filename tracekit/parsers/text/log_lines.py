@@ -9,6 +9,10 @@
 
 default, NSLog and dmesg are from real files; compact and syslog from published excerpts; the names in JSON
 from programs that read it. A line of none of these forms continues the message before it.
+
+A signpost in JSON has ``eventType`` "signpostEvent" and ``signpostName``, ``signpostType`` (begin, end,
+event), ``signpostID`` and ``signpostScope`` (a line of ``log show --signpost --style ndjson`` in the tests
+of a public program); ``machTimestamp`` counts ticks of a clock that is never set.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from tracekit.frozen import frozen
+from tracekit.parsers.text.signpost_pairing import Signpost, SignpostKind
 
 _STAMP = (
     r"(?P<second>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:[.,](?P<fraction>\d{1,9}))?\d*"
@@ -45,8 +50,10 @@ _SENDER = re.compile(
     r"(?:<\w+>:? )?(?:\((?P<sender>[^()]{1,200})\) )?(?:<\w+>:? )?"
     r"(?:\[(?P<subsystem>[\w-]+(?:\.[\w-]+)+)(?::(?P<category>[^\]]{0,200}))?\] )?"
 )
+PREAMBLE = "Filtering the log data using "
+"""What ``log`` prints first for a predicate, in every style."""
 _HEADINGS = re.compile(
-    r"^(?:Filtering the log data using |Timestamp +(?:Thread +Type +Activity|Ty +Process\[|\(process\)\[))",
+    rf"^(?:{PREAMBLE}|Timestamp +(?:Thread +Type +Activity|Ty +Process\[|\(process\)\[))",
     re.MULTILINE,
 )
 _STDERR = re.compile(
@@ -57,6 +64,10 @@ _STDERR = re.compile(
 """Lines that frameworks print to a program's standard error, without a time."""
 _MAX_CHARACTERS = 4_000
 """Chosen limit: the known forms are at the beginning of a message."""
+_MAX_NAME_CHARACTERS = 256
+_SIGNPOST, _LOSS = "signpostEvent", "lossEvent"
+"""Values of ``eventType``."""
+_SIGNPOST_KINDS: dict[str, SignpostKind] = {"begin": "begin", "end": "end"}
 _SECOND_NS = 10**9
 _KERNEL = "kernel"
 
@@ -80,6 +91,11 @@ class LogEntry:
     is_uptime: bool = False
     sender: str = ""
     """The library that wrote it; "" is unknown."""
+    signpost: Signpost | None = None
+    ticks: int = -1
+    """Time on a clock that is never set, in ticks of a length that depends on the device; -1 is unknown."""
+    is_loss: bool = False
+    """True where the log reports that it dropped entries."""
 
     def make_continuation(self, line: str) -> LogEntry:
         """Return an entry of the same moment and process for a further line of a message."""
@@ -101,7 +117,10 @@ def is_log(head: str) -> bool:
 
 def is_json(head: str) -> bool:
     """Recognise the entries of ``log`` as JSON, one per line or in an array."""
-    return head.lstrip("\ufeff \t\r\n[")[:1] == "{" and ('"eventMessage"' in head or '"traceID"' in head)
+    head = head.lstrip("\ufeff \t\r\n[")
+    if head.startswith(PREAMBLE):
+        head = head.partition("\n")[2].lstrip(" \t\r\n[")
+    return head[:1] == "{" and any(key in head for key in ('"eventMessage"', '"traceID"', '"eventType"'))
 
 
 def parse_line(line: str) -> LogEntry | None:
@@ -146,15 +165,21 @@ def parse_object(text: str) -> LogEntry | None:
         entry = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    message = entry.get("eventMessage") if isinstance(entry, dict) else None
-    if not isinstance(message, str):
+    if not isinstance(entry, dict):
         return None
+    message, event = entry.get("eventMessage"), entry.get("eventType")
+    is_loss = event == _LOSS
+    if not isinstance(message, str):
+        # A signpost or a loss needs no message; a line of text does.
+        if event != _SIGNPOST and not is_loss:
+            return None
+        message = ""
     stamp = re.match(_STAMP, _get_text(entry, "timestamp"))
     moment = _parse_moment(stamp["second"], stamp["zone"] or "") if stamp else None
     fraction = int((stamp["fraction"] or "0").ljust(9, "0")) if stamp else 0
     return LogEntry(
         None if moment is None else moment[0] + fraction,
-        message[:_MAX_CHARACTERS],
+        _clip(message),
         PurePosixPath(_get_text(entry, "processImagePath")).name,
         _get_number(entry, "processID"),
         _get_number(entry, "threadID"),
@@ -163,12 +188,34 @@ def parse_object(text: str) -> LogEntry | None:
         _get_text(entry, "messageType"),
         moment[1] if moment else None,
         sender=PurePosixPath(_get_text(entry, "senderImagePath")).name,
+        signpost=_get_signpost(entry) if event == _SIGNPOST else None,
+        ticks=_get_number(entry, "machTimestamp"),
+        is_loss=is_loss,
+    )
+
+
+def _get_signpost(entry: Mapping[str, Any]) -> Signpost | None:
+    """Return the signpost of an entry; None without a name, which no pair can be made of."""
+    name = _get_text(entry, "signpostName")[:_MAX_NAME_CHARACTERS]
+    if not name:
+        return None
+    kind = _SIGNPOST_KINDS.get(_get_text(entry, "signpostType").lower(), "event")
+    identifier = entry.get("signpostID")
+    is_number = isinstance(identifier, int) and not isinstance(identifier, bool) and 0 <= identifier < 2**64
+    return Signpost(
+        kind, name, identifier if is_number else 0, _get_text(entry, "signpostScope").lower()[:16]
     )
 
 
 def _get_text(entry: Mapping[str, Any], name: str) -> str:
     value = entry.get(name)
-    return value[:_MAX_CHARACTERS] if isinstance(value, str) else ""
+    return _clip(value) if isinstance(value, str) else ""
+
+
+def _clip(text: str) -> str:
+    """Return the beginning of a text, which JSON may have filled with halves of character pairs."""
+    text = text[:_MAX_CHARACTERS]
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _get_number(entry: Mapping[str, Any], name: str) -> int:

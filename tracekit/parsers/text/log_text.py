@@ -3,7 +3,9 @@
 Few of a system's million lines concern the Neural Engine. Markers are searched for in blocks of bytes, and
 only lines with one are decoded. The kept lines are those of the frameworks below Core ML and Core AI by their
 subsystem, and, without a subsystem or with one of Core ML's own, lines of the kernel's driver and errors that
-frameworks print.
+frameworks print. Signposts in JSON are kept, whoever wrote them: an app marks its own work with them. A log
+that has some is read as ``tracekit watch`` reads it while it is written, by ``log_order.py`` and
+``signpost_pairing.py``.
 """
 
 from __future__ import annotations
@@ -17,13 +19,20 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 
-from tracekit.model.columns import PROCESSES, THREADS, make_categorical
+from tracekit.model.columns import PROCESSES, THREADS, IntArray
 from tracekit.model.schemas import ANE_POWER_STATE, OS_LOG
 from tracekit.model.tables import PICKED, Column, StackTable, Table
 from tracekit.model.trace import IssueCounter, TraceInfo
 from tracekit.model.vocabulary import REPORTING_SUBSYSTEMS, SUBSYSTEMS
 from tracekit.parsers.limits import LimitError, require_at_most
-from tracekit.parsers.text.log_lines import LogEntry, is_json, is_log, parse_line, parse_object
+from tracekit.parsers.text.log_lines import PREAMBLE, LogEntry, is_json, is_log, parse_line, parse_object
+from tracekit.parsers.text.log_order import MAX_BACKWARD_NS
+from tracekit.parsers.text.log_signposts import (
+    LogEntities,
+    arrange_signposts,
+    build_signpost_tables,
+    make_text_column,
+)
 from tracekit.parsers.text.text_file import HEAD_BYTES, TextFile
 from tracekit.parsers.text.text_recording import TextKind, TextRecording
 
@@ -34,6 +43,8 @@ _MARKERS = (
     b"Unsupported MIL ",
     b"createProgramInstanceForModel",
     b"Program load ",
+    b'"signpostName"',
+    b'"lossEvent"',
     *(name.removeprefix("com.").encode() for name in sorted(SUBSYSTEMS)),
 )
 _OF_ENGINE = re.compile(
@@ -57,9 +68,12 @@ _MAX_INSPECTED = 2_000
 _MAX_ENTRY_BYTES = 16 << 20
 _MAX_INSPECTED_ENTRIES = 20
 """Limits on the lines and JSON entries that are searched for a time."""
+_ARRAY_EDGES, _LINE_EDGES = (b"\n},{", b"\n}"), (b"\n", b"\n")
+"""The bytes before and behind an entry of JSON."""
+_ARRAY_END = re.compile(r"\n\}[\s\]]*$")
+MAX_LINE_BYTES = 1 << 20
+"""Chosen limit on a line of JSON: longer ones count as damaged."""
 _ENTRIES = "lines about the Neural Engine"
-_MAX_BACKWARD_STEP_NS = 10**9
-"""Heuristic: threads write their lines slightly out of order."""
 _COLUMNS = (
     Column("time", "Timestamp", "event-time", "int"),
     Column("thread", "Thread", "thread", "thread"),
@@ -86,18 +100,32 @@ class _LogContent:
     last_entry: LogEntry | None = None
     lines: int = 0
     damaged: int = 0
+    losses: int = 0
+    """Entries in which the log itself reports that it dropped others."""
     unread: int = 0
     """Entries that mention the Neural Engine, and are of no known subsystem and form."""
 
     def add(self, entry: LogEntry) -> None:
-        """Keep an entry if it concerns the Neural Engine, and count it if it only mentions it."""
-        subsystem = entry.subsystem.lower()
-        is_passed_on = subsystem.startswith("com.apple.") and entry.sender in _REPORTING_SENDERS
-        may_report = not subsystem or subsystem in REPORTING_SUBSYSTEMS or is_passed_on
-        if subsystem in SUBSYSTEMS or (may_report and _OF_ENGINE.search(entry.message) is not None):
+        """Keep a signpost, or an entry that concerns the Neural Engine; count one that only mentions it."""
+        if entry.is_loss:
+            self.losses += 1
+        elif entry.signpost is not None or concerns_engine(entry):
             self.entries.append(entry)
         elif _MENTION.search(entry.message) is not None:
             self.unread += 1
+
+
+def has_marker(line: bytes) -> bool:
+    """Return whether a line may have to be read; most lines of a system need not be decoded."""
+    return any(marker in line for marker in _MARKERS)
+
+
+def concerns_engine(entry: LogEntry) -> bool:
+    """Return whether an entry is a line about the Neural Engine that is read."""
+    subsystem = entry.subsystem.lower()
+    is_passed_on = subsystem.startswith("com.apple.") and entry.sender in _REPORTING_SENDERS
+    may_report = not subsystem or subsystem in REPORTING_SUBSYSTEMS or is_passed_on
+    return subsystem in SUBSYSTEMS or (may_report and _OF_ENGINE.search(entry.message) is not None)
 
 
 def _read_log(file: TextFile) -> Iterator[TextRecording]:
@@ -166,25 +194,27 @@ def _find_entry_before(block: bytes, stop: int, floor: int) -> LogEntry | None:
 
 def _read_objects(blocks: Iterator[bytes], log: _LogContent, file: TextFile, *, is_array: bool) -> None:
     """Read entries as JSON: one per line, or, in an array, each on separate lines between ``},{``."""
-    begin, end = (b"\n},{", b"\n}") if is_array else (b"\n", b"\n")
+    begin, _ = _ARRAY_EDGES
     waiting = b""
     for block in blocks:
         text = waiting + block.replace(b"\r\n", b"\n")
         cut = text.rfind(begin) if is_array else len(text)
-        _read_pieces(text[: max(cut, 0)], log, begin, end)
+        _read_pieces(text[: max(cut, 0)], log, is_array=is_array)
         waiting = text[max(cut, 0) :]
         if len(waiting) > _MAX_ENTRY_BYTES:
             raise LimitError(file.name, f"has an entry of more than {_MAX_ENTRY_BYTES:,} bytes")
         require_at_most(file.name, len(log.entries), file.limits.cells // 40, _ENTRIES)
-    _read_pieces(waiting, log, begin, end)
+    _read_pieces(waiting, log, is_array=is_array)
 
 
-def _read_pieces(text: bytes, log: _LogContent, begin: bytes, end: bytes) -> None:
+def _read_pieces(text: bytes, log: _LogContent, *, is_array: bool) -> None:
+    begin, end = _ARRAY_EDGES if is_array else _LINE_EDGES
+    parse = _parse_piece if is_array else parse_json_line
     log.lines += text.count(b'"eventMessage"')
     for start, stop in _find_marked(text, begin, end):
-        entry = _parse_piece(text[start:stop])
+        entry = parse(text[start:stop])
         if entry is None:
-            log.damaged += 1
+            log.damaged += not text.startswith(PREAMBLE.encode(), start)
         else:
             log.add(entry)
     ends = (
@@ -192,30 +222,42 @@ def _read_pieces(text: bytes, log: _LogContent, begin: bytes, end: bytes) -> Non
         text[-(1 << 18) :].split(begin)[-_MAX_INSPECTED_ENTRIES:],
     )
     first_entries, last_entries = (
-        [entry for piece in pieces if (entry := _parse_piece(piece)) is not None] for pieces in ends
+        [entry for piece in pieces if (entry := parse(piece)) is not None] for pieces in ends
     )
     log.first_entry = log.first_entry or next(iter(first_entries), None)
     log.last_entry = last_entries[-1] if last_entries else log.last_entry
 
 
+def parse_json_line(line: bytes) -> LogEntry | None:
+    """Return the entry of a line of JSON; None for any other line, and one of an absurd length."""
+    return parse_object(line.decode(errors="replace")) if len(line) <= MAX_LINE_BYTES else None
+
+
 def _parse_piece(text: bytes) -> LogEntry | None:
-    """Return the entry of a piece, which may lack the braces around it."""
-    content = text.decode(errors="replace").strip(" \t\r\n[]{},")
+    """Return the entry of a piece of an array, which may lack the braces around it."""
+    content = _ARRAY_END.sub("", text.decode(errors="replace")).lstrip(" \t\r\n[,").removeprefix("{")
     return parse_object(f"{{{content}}}")
 
 
 def _build_recording(file: TextFile, log: _LogContent) -> TextRecording:
     issues = IssueCounter()
-    entries = log.entries
+    entries, signpost_count = log.entries, sum(entry.signpost is not None for entry in log.entries)
+    arranged = arrange_signposts(entries)
     stamped = [
         entry for entry in (log.first_entry, *entries, log.last_entry) if entry and entry.time_ns is not None
     ]
     times = [entry.time_ns or 0 for entry in stamped if entry.is_uptime == stamped[0].is_uptime]
+    if arranged is not None:
+        entries = arranged.lines
+        times = [*arranged.times(), *([] if arranged.has_steps else times)]
     origin_ns, end_ns = (min(times), max(times)) if times else (0, 0)
     text = "lines of the log that do not concern the Neural Engine, and were not read: {n}"
-    issues.add("info", "log-lines-unrelated", text, max(log.lines - len(entries) - log.unread, 0))
+    unrelated = log.lines - len(entries) - signpost_count - log.unread - log.losses
+    issues.add("info", "log-lines-unrelated", text, max(unrelated, 0))
     text = "lines of the log that mention ANE and are of no subsystem and form that are read: {n}"
     issues.add("info", "log-lines-unread", text, log.unread)
+    text = "places where the log reports that it lost entries: {n}"
+    issues.add("warning", "log-entries-lost", text, log.losses)
     relative_times = [
         entry.time_ns - origin_ns
         if entry.time_ns is not None and origin_ns <= entry.time_ns <= end_ns
@@ -229,10 +271,11 @@ def _build_recording(file: TextFile, log: _LogContent) -> TextRecording:
     moments = np.array([moment or 0 for moment in relative_times], np.int64)
     known = np.array([moment for moment in relative_times if moment is not None], np.int64)
     text = "places where the clock of the log goes backwards by more than a second: {n}"
-    issues.add("warning", "log-clock-backwards", text, int((np.diff(known) < -_MAX_BACKWARD_STEP_NS).sum()))
+    issues.add("warning", "log-clock-backwards", text, int((np.diff(known) < -MAX_BACKWARD_NS).sum()))
     tables = [_build_log_table(entries, moments)]
     states = _build_state_table(entries, moments, end_ns - origin_ns)
     tables += [states] if len(states) else []
+    tables += [] if arranged is None else build_signpost_tables(arranged, origin_ns)
     is_wall_clock = bool(stamped) and not stamped[0].is_uptime
     offset_s = next((entry.utc_offset_s for entry in stamped if entry.utc_offset_s is not None), None)
     info = TraceInfo(
@@ -241,19 +284,14 @@ def _build_recording(file: TextFile, log: _LogContent) -> TextRecording:
         start=_format_iso(origin_ns, offset_s) if is_wall_clock else "",
         duration_ns=end_ns - origin_ns,
     )
-    return TextRecording(info, tuple(tables), issues.issues())
+    return TextRecording(
+        info, tuple(tables), (*issues.issues(), *(arranged.issues.issues() if arranged else ()))
+    )
 
 
-def _build_log_table(entries: list[LogEntry], moments: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Table:
-    threads: dict[tuple[int, str, int, str], int] = {}
-    processes: dict[tuple[int, str], int] = {}
-    thread, process = np.full(len(entries), -1, np.int32), np.full(len(entries), -1, np.int32)
-    for row, entry in enumerate(entries):
-        if entry.pid >= 0 or entry.process:
-            process[row] = processes.setdefault((entry.pid, entry.process), len(processes))
-        if entry.tid >= 0:
-            key = (entry.tid, "", entry.pid, entry.process)
-            thread[row] = threads.setdefault(key, len(threads))
+def _build_log_table(entries: list[LogEntry], moments: IntArray) -> Table:
+    entities = LogEntities()
+    thread, process = entities.number_rows([(entry.pid, entry.tid, entry.process) for entry in entries])
     texts = {
         "message-type": [entry.message_type for entry in entries],
         "subsystem": [entry.subsystem for entry in entries],
@@ -265,28 +303,21 @@ def _build_log_table(entries: list[LogEntry], moments: np.ndarray[tuple[int], np
             "time": pd.array(moments, "Int64"),
             "thread": thread,
             "process": process,
-            **{name: _make_category(values) for name, values in texts.items()},
+            **{name: make_text_column(values) for name, values in texts.items()},
         }
     )
     return Table(
         OS_LOG,
         _COLUMNS,
         rows,
-        pd.DataFrame(list(threads), columns=list(THREADS.required)).astype(dict(THREADS.required)),
-        pd.DataFrame(list(processes), columns=list(PROCESSES.required)).astype(dict(PROCESSES.required)),
+        entities.threads(),
+        entities.processes(),
         StackTable.empty(),
         attributes={PICKED: "yes"},
     )
 
 
-def _make_category(values: list[str]) -> pd.Categorical:
-    names = {name: code for code, name in enumerate(dict.fromkeys(values))}
-    return make_categorical(np.array([names[value] for value in values], np.int32), list(names))
-
-
-def _build_state_table(
-    entries: list[LogEntry], moments: np.ndarray[tuple[int], np.dtype[np.int64]], end_ns: int
-) -> Table:
+def _build_state_table(entries: list[LogEntry], moments: IntArray, end_ns: int) -> Table:
     """Return each engine's power states; a state holds until its device's next line, or the end."""
     rows: dict[str, list[tuple[int, int]]] = {}
     for entry, moment in zip(entries, moments.tolist(), strict=True):
@@ -307,7 +338,7 @@ def _build_state_table(
             "start": pd.array(starts, "Int64"),
             "duration": pd.array(durations, "Int64"),
             "state": pd.array(states, "Int64"),
-            "device": _make_category(devices),
+            "device": make_text_column(devices),
         }
     )
     return Table(

@@ -1,0 +1,211 @@
+"""The watch: bytes of a stream in, ended calls and findings out."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from tracekit.live.call_building import CallBuilder
+from tracekit.live.call_groups import CallGroup, GroupKey
+from tracekit.live.call_signposts import CallSignposts
+from tracekit.live.line_splitter import LineSplitter
+from tracekit.live.live_call import LiveCall, StreamCounts, WatchFinding, WatchKind
+from tracekit.live.recent_lines import RecentLines
+from tracekit.model.vocabulary import SUBSYSTEMS, LogKind
+from tracekit.parsers.tables.log_messages import EVALUATION, match_message
+from tracekit.parsers.text.log_lines import PREAMBLE
+from tracekit.parsers.text.log_order import PlacedEntry
+from tracekit.parsers.text.log_stream import ClockStep, DroppedBegins, LogStream, StreamItem
+from tracekit.parsers.text.log_text import concerns_engine, has_marker, parse_json_line
+from tracekit.parsers.text.signpost_pairing import PlacedSignpost
+
+Happening: TypeAlias = LiveCall | WatchFinding
+MAX_GROUPS = 256
+MAX_RECENT_CALLS = 20_000
+_MAX_RECENT_FINDINGS = 50
+_MAX_OTHER_LINES = 5
+_MAX_OTHER_CHARACTERS = 200
+_MAX_REFUSALS = 1_000
+_MAX_SIGNPOSTS = 200
+_FOREVER_NS = 2**62
+
+
+class StreamWatch:
+    """Follows a stream. Its state has a bound, whatever comes and however long it runs.
+
+    ``patterns`` are the signposts whose intervals are calls; without any, those that are known to hold one
+    run of a model. ``feed`` takes bytes as they come, cut anywhere. ``rest`` is for a stream that is silent,
+    ``finish`` for its end.
+    """
+
+    def __init__(self, patterns: Sequence[str] = (), keep_bytes: int = 0) -> None:
+        self.counts = StreamCounts()
+        self.groups: dict[GroupKey, CallGroup] = {}
+        self.signposts: Counter[tuple[str, str, str]] = Counter()
+        """Intervals by subsystem, category and name: calls, if the user says so."""
+        self.recent_calls: deque[LiveCall] = deque(maxlen=MAX_RECENT_CALLS)
+        self.recent_findings: deque[WatchFinding] = deque(maxlen=_MAX_RECENT_FINDINGS)
+        self.other_lines: list[str] = []
+        self.recent_lines = RecentLines(keep_bytes)
+        self.first_ns = self.now_ns = 0
+        self._choice = CallSignposts(patterns)
+        self._splitter = LineSplitter()
+        self._stream = LogStream()
+        self._builder = CallBuilder(self._is_call)
+        self._refusals: dict[tuple[int, WatchKind, str, str], int] = {}
+        self._breaks = 0
+
+    def feed(self, data: bytes) -> list[Happening]:
+        """Return what these bytes show: calls that ended, and findings."""
+        self.counts.bytes += len(data)
+        happenings: list[Happening] = []
+        for line in self._splitter.split(data):
+            happenings += self._read_line(line)
+        self._count()
+        return happenings
+
+    def rest(self) -> list[Happening]:
+        """Return what waits for the next entry of a stream that is silent for now."""
+        happenings = self._take(list(self._stream.finish()), _FOREVER_NS)
+        self._count()
+        return happenings
+
+    def finish(self) -> list[Happening]:
+        """Return what is left at the end of the stream."""
+        return self._read_line(self._splitter.finish()) + self.rest()
+
+    def _read_line(self, line: bytes | None) -> list[Happening]:
+        if line is None:
+            self.counts.too_long += 1
+            self._breaks += 1
+            return []
+        line = line.removesuffix(b"\r")
+        if not line:
+            return []
+        self.counts.lines += 1
+        if not line.startswith(b"{"):
+            self._note_other(line)
+            return []
+        if not has_marker(line):
+            return []
+        entry = parse_json_line(line)
+        if entry is None:
+            self.counts.damaged += 1
+            self._breaks += 1
+            return []
+        if entry.is_loss:
+            self.counts.lost += 1
+            self._breaks += 1
+            return []
+        if entry.signpost is None and not concerns_engine(entry):
+            return []
+        self.counts.signposts += entry.signpost is not None
+        if entry.time_ns is not None:
+            self.recent_lines.add(line, entry.time_ns)
+        order = self._stream.order
+        late = order.counts.late
+        items = list(self._stream.add(entry))
+        self._breaks += order.counts.late - late
+        return self._take(items, order.settled_ns)
+
+    def _take(self, items: Sequence[StreamItem], settled_ns: int) -> list[Happening]:
+        happenings: list[Happening] = []
+        for item in items:
+            if isinstance(item, PlacedEntry):
+                self._see(item.time_ns)
+                happenings += self._read_message(item)
+            elif isinstance(item, PlacedSignpost):
+                self._see(item.time_ns)
+                self._builder.open_call(item)
+            elif isinstance(item, DroppedBegins):
+                self._builder.drop(item.begins)
+            elif isinstance(item, ClockStep):
+                self._breaks += 1
+            else:
+                self._see(item.end_ns)
+                begin = item.begin
+                if begin.signpost.name == EVALUATION and begin.subsystem.lower() in SUBSYSTEMS:
+                    self._builder.add_evaluation(item)
+                    self.counts.requests += 1
+                self._note_signpost(begin)
+                self._builder.close_call(item)
+        for call in self._builder.take_ready(settled_ns):
+            happenings += self._end_call(call)
+        return happenings
+
+    def _see(self, time_ns: int) -> None:
+        self.first_ns = self.first_ns or time_ns
+        self.now_ns = max(self.now_ns, time_ns)
+
+    def _read_message(self, placed: PlacedEntry) -> list[Happening]:
+        entry = placed.entry
+        form = match_message(entry.message)
+        if self._builder.add_line(placed.time_ns, entry.pid, entry.tid, entry.process, form):
+            self.counts.requests += 1
+        if form.kind is LogKind.UNSUPPORTED:
+            kind = WatchKind.OPERATORS_REFUSED
+        elif form.kind is LogKind.NOT_LOADED:
+            kind = WatchKind.PROGRAM_NOT_LOADED
+        else:
+            return []
+        key = (entry.pid, kind, form.operator, form.reason)
+        self._refusals[key] = self._refusals.pop(key, 0) + 1
+        if self._refusals[key] > 1:
+            return []
+        if len(self._refusals) > _MAX_REFUSALS:
+            del self._refusals[next(iter(self._refusals))]
+        finding = WatchFinding(
+            kind, placed.time_ns, entry.process, entry.pid, operator=form.operator, reason=form.reason
+        )
+        self.recent_findings.append(finding)
+        return [finding]
+
+    def _end_call(self, call: LiveCall) -> list[Happening]:
+        key = (call.pid, call.name, call.model)
+        group = self.groups.pop(key, None)
+        if group is None:
+            group = CallGroup(call.process, breaks=self._breaks)
+            if len(self.groups) >= MAX_GROUPS:
+                del self.groups[next(iter(self.groups))]
+        self.groups[key] = group  # the group of the latest call comes last
+        calls_before = group.add(call, self._breaks)
+        call = group.last = replace(call, number=group.calls, name=key[1], process=group.process)
+        self.counts.calls += 1
+        self.recent_calls.append(call)
+        findings = []
+        if call.failed:
+            findings.append(
+                WatchFinding(WatchKind.REQUESTS_FAILED, call.end_ns, call.process, call.pid, call)
+            )
+        if calls_before:
+            findings.append(
+                WatchFinding(WatchKind.FELL_BACK, call.end_ns, call.process, call.pid, call, calls_before)
+            )
+        self.recent_findings += findings
+        return [call, *findings]
+
+    def _is_call(self, begin: PlacedSignpost) -> bool:
+        return self._choice.matches(begin.subsystem, begin.category, begin.signpost.name)
+
+    def _note_signpost(self, begin: PlacedSignpost) -> None:
+        key = (begin.subsystem, begin.category, begin.signpost.name)
+        if key not in self.signposts and len(self.signposts) >= _MAX_SIGNPOSTS:
+            return
+        self.signposts[key] += 1
+
+    def _note_other(self, line: bytes) -> None:
+        if line.startswith(PREAMBLE.encode()):
+            return
+        self.counts.other_lines += 1
+        if len(self.other_lines) < _MAX_OTHER_LINES:
+            self.other_lines.append(line[:_MAX_OTHER_CHARACTERS].decode(errors="replace"))
+
+    def _count(self) -> None:
+        """Collect the counts of the parts."""
+        counts, order, pairing = self.counts, self._stream.order.counts, self._stream.pairing
+        counts.repeated, counts.late = order.repeated, order.late
+        counts.without_time, counts.clock_jumps = order.without_time, order.steps
+        counts.without_begin, counts.without_end = pairing.without_begin, pairing.without_end
+        counts.requests_dropped = self._builder.dropped
