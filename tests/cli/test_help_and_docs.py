@@ -86,7 +86,15 @@ def test_options_in_the_docs_exist() -> None:
         "--version",
     }
     elsewhere = {"--toc", "--xpath", "--output", "--input", "--check", "--editable", "--uuid"}
-    elsewhere |= {"--archive", "--style", "--info", "--debug"}  # of log show
+    elsewhere |= {
+        "--archive",
+        "--style",
+        "--info",
+        "--debug",
+        "--signpost",
+        "--subsystem",
+        "--mode",
+    }  # of log
     elsewhere |= {"--ops", "--json", "--detailed"}  # of coreml-cli
     elsewhere |= {"--nworkers", "--nthreads", "--memory-limit"}  # of dask worker
     elsewhere |= {"--no-index", "--find-links", "--upgrade"}  # of pip

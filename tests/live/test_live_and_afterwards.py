@@ -24,12 +24,11 @@ EVALUATION = {
     "category": "client",
     "signpostScope": "process",
 }
-Row = tuple[int, int, int, int, str]
 
 
 def watched(cuts: list[bytes]) -> list[LiveCall]:
     watch = StreamWatch(["encode"])
-    happenings = [happening for cut in cuts for happening in watch.feed(cut)] + watch.finish()
+    happenings = [happening for cut in cuts for happening in watch.feed(cut)] + list(watch.finish())
     return [happening for happening in happenings if isinstance(happening, LiveCall)]
 
 
@@ -70,10 +69,10 @@ def streams(draw: st.DrawFn) -> bytes:
         uses_evaluations = draw(st.booleans())
         for tid in draw(st.lists(st.integers(1, 3), min_size=1, max_size=2, unique=True)):
             owner = {"processID": pid, "threadID": pid * 10 + tid}
-            time_us = draw(st.integers(0, 9_000))
+            # Threads have moments of their own: of two calls that end at once, a late line may be of either.
+            time_us = 4 * draw(st.integers(0, 2_000)) + tid
             for number in range(draw(st.integers(1, 6))):
-                length_us = draw(st.integers(1_000, 12_000))
-                end_us = time_us + length_us
+                end_us = time_us + 4 * draw(st.integers(250, 3_000))
                 mark = {"number": number % 2, **owner}
                 lines.append((time_us, signpost(time_us, "begin", **mark)))
                 for _ in range(draw(st.integers(0, 3))):
@@ -88,7 +87,7 @@ def streams(draw: st.DrawFn) -> bytes:
                         message = draw(st.sampled_from([SERVED, SERVED, FAILED, ERROR]))
                         lines.append((moment_us, entry(moment_us, message, **owner)))
                 lines.append((end_us, signpost(end_us, "end", **mark)))
-                time_us = end_us + draw(st.integers(1, 9_000))
+                time_us = end_us + 4 * draw(st.integers(1, 2_000))
     order = random.Random(draw(st.integers(0, 2**16)))
     jitter_us = draw(st.sampled_from([0, 300]))
     ordered = sorted(lines, key=lambda line: line[0] + order.uniform(-jitter_us, jitter_us))
@@ -101,7 +100,7 @@ def streams(draw: st.DrawFn) -> bytes:
     return PREAMBLE + b"".join(stream)
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(stream=streams(), cut_seed=st.integers(0, 2**16))
 def test_the_calls_are_the_same_live_and_afterwards(stream: bytes, cut_seed: int, tmp_path: Path) -> None:
     order = random.Random(cut_seed)
@@ -114,18 +113,19 @@ def test_the_calls_are_the_same_live_and_afterwards(stream: bytes, cut_seed: int
     expected = analyzed(path) if live else []
     rows = placed(live)
     assert moved([row[:3] for row in rows]) == moved([row[:3] for row in expected])
-    for row, call_afterwards, one_call in zip(
-        rows, expected, sorted(live, key=lambda each: (each.start_ns, each.end_ns, each.pid)), strict=True
-    ):
+    ordered = sorted(live, key=lambda live_call: (live_call.start_ns, live_call.end_ns, live_call.pid))
+    for live_call, row, call_afterwards in zip(ordered, rows, expected, strict=True):
         # What is contested while another call is open is decided once that has ended.
-        total = row[3] + row[4]
-        assert total <= call_afterwards[3] + call_afterwards[4] <= total + one_call.contested
-        if not one_call.contested:
+        requests = live_call.served + live_call.failed
+        assert requests <= call_afterwards[3] + call_afterwards[4] <= requests + live_call.contested
+        if not live_call.contested:
             assert row[3:] == call_afterwards[3:]
 
 
 def test_every_cut_of_a_stream_gives_the_same_calls() -> None:
-    lines = [line for i in range(3) for line in call(i * 9_000, i * 9_000 + 5_000, (i * 9_000 + 4_000, SERVED))]
+    lines = [
+        line for i in range(3) for line in call(i * 9_000, i * 9_000 + 5_000, (i * 9_000 + 4_000, SERVED))
+    ]
     stream = b"".join(lines)
     whole = watched([stream])
     assert [each.served for each in whole] == [1, 1, 1]

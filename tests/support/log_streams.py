@@ -28,7 +28,9 @@ def entry(time_us: int, message: str, **more: Any) -> bytes:
         "subsystem": "com.apple.ane",
         "category": "client",
         "threadID": 7,
-        "backtrace": {"frames": [{"imageOffset": 12345, "imageUUID": "9E2B2F1C-7B6C-3A09-A4BB-0A58D2F0B4C1"}]},
+        "backtrace": {
+            "frames": [{"imageOffset": 12345, "imageUUID": "9E2B2F1C-7B6C-3A09-A4BB-0A58D2F0B4C1"}]
+        },
         "processImagePath": "/Applications/App.app/Contents/MacOS/App",
         "timestamp": format_clock(time_us),
         "senderImagePath": "/System/Library/PrivateFrameworks/AppleNeuralEngine.framework/AppleNeuralEngine",
@@ -60,9 +62,7 @@ def signpost(time_us: int, kind: str, name: str = "encode", number: int = 1, **m
     )
 
 
-def call(
-    start_us: int, end_us: int, *requests: tuple[int, str], number: int = 1, **more: Any
-) -> list[bytes]:
+def call(start_us: int, end_us: int, *requests: tuple[int, str], number: int = 1, **more: Any) -> list[bytes]:
     """Return the lines of a call with requests at (time, message)."""
     return [
         signpost(start_us, "begin", number=number, **more),

@@ -58,6 +58,7 @@ _COMMANDS = (
     "symbols",
     "tables",
     "verify-native",
+    "watch",
 )
 """Each is in the module of its name; only the module of the command that runs is imported."""
 

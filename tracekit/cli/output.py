@@ -23,7 +23,7 @@ from tracekit.text import format_size, plural, without_commands
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _MIN_SECONDS_BEFORE_PROGRESS = 1.0
-_NO_INPUTS = frozenset({"output", "junit", "report", "report_file", "title", "note", "notes", "link"})
+_NO_INPUTS = frozenset({"output", "keep", "junit", "report", "report_file", "title", "note", "notes", "link"})
 """Parameters of commands that name an output, or are text for people."""
 _TABLES = (".xml", ".gz", ".zip", ".tar", ".tgz")
 """Endings of recordings in a folder; any other file beside them, such as a report, may be overwritten."""

@@ -32,7 +32,7 @@ _Item = TypeVar("_Item")
 
 
 @dataclass(slots=True)
-class _Request:
+class _LoggedRequest:
     time_ns: int
     tid: int
     status: int
@@ -51,7 +51,7 @@ class _Evaluation:
 
 
 @dataclass(slots=True)
-class _Process:
+class _ProcessCalls:
     """The calls and requests of one process that are not yet settled, in order of time."""
 
     name: str = ""
@@ -60,7 +60,7 @@ class _Process:
     """By their ends; those that are done are kept while a request of another call may lie in them."""
     waiting: list[SignpostInterval] = field(default_factory=list)
     """Those of ``closed`` that are not done."""
-    requests: list[_Request] = field(default_factory=list)
+    requests: list[_LoggedRequest] = field(default_factory=list)
     evaluations: list[_Evaluation] = field(default_factory=list)
     has_lines: bool = False
     failed_ns: int = -(2**62)
@@ -74,8 +74,8 @@ class CallBuilder:
     def __init__(self, is_call: Callable[[PlacedSignpost], bool]) -> None:
         self.dropped = 0
         self._is_call = is_call
-        self._processes: dict[int, _Process] = {}
-        self._deadlines: list[tuple[int, int, _Process, SignpostInterval]] = []
+        self._processes: dict[int, _ProcessCalls] = {}
+        self._deadlines: list[tuple[int, int, _ProcessCalls, SignpostInterval]] = []
         self._sequence = 0
         self._settled_ns = 0
 
@@ -111,7 +111,7 @@ class CallBuilder:
         begin = interval.begin
         process = self._get(begin.pid, begin.process)
         evaluation = _Evaluation(begin.time_ns, interval.end_ns, begin.tid)
-        insort(process.evaluations, evaluation, key=lambda each: each.end_ns)
+        insort(process.evaluations, evaluation, key=lambda entry: entry.end_ns)
         self._trim_if_long(process)
 
     def add_line(self, time_ns: int, pid: int, tid: int, process_name: str, form: MessageForm) -> bool:
@@ -127,12 +127,12 @@ class CallBuilder:
             process.failed_ns = time_ns
             if is_error and is_repeat:
                 return False
-            last = process.requests[-1] if process.requests else None
-            if is_repeat and not is_error and last and last.is_error and last.time_ns == time_ns:
+            latest = process.requests[-1] if process.requests else None
+            if is_repeat and not is_error and latest and latest.is_error and latest.time_ns == time_ns:
                 process.requests.pop()
         process.has_lines |= not is_error
-        request = _Request(time_ns, tid, form.status, is_failed, is_error)
-        insort(process.requests, request, key=lambda each: each.time_ns)
+        request = _LoggedRequest(time_ns, tid, form.status, is_failed, is_error)
+        insort(process.requests, request, key=lambda entry: entry.time_ns)
         self._trim_if_long(process)
         return True
 
@@ -147,16 +147,16 @@ class CallBuilder:
             self.dropped += _trim(process, settled_ns)
         return calls
 
-    def _trim_if_long(self, process: _Process) -> None:
+    def _trim_if_long(self, process: _ProcessCalls) -> None:
         if len(process.requests) > _MAX_KEPT or len(process.evaluations) > _MAX_KEPT:
             self.dropped += _trim(process, self._settled_ns)
 
-    def _get(self, pid: int, name: str) -> _Process:
+    def _get(self, pid: int, name: str) -> _ProcessCalls:
         process = self._processes.get(pid)
         if process is None:
             if len(self._processes) >= _MAX_PROCESSES:
                 self._forget_process()
-            process = self._processes[pid] = _Process(name)
+            process = self._processes[pid] = _ProcessCalls(name)
         process.name = process.name or name
         return process
 
@@ -169,13 +169,13 @@ class CallBuilder:
 
 def _remove(items: list[_Item], item: _Item) -> None:
     """Remove an item by identity; equal ones are others."""
-    for position, other in enumerate(items):
-        if other is item:
+    for position, candidate in enumerate(items):
+        if candidate is item:
             del items[position]
             return
 
 
-def _build_call(process: _Process, interval: SignpostInterval) -> LiveCall:
+def _build_call(process: _ProcessCalls, interval: SignpostInterval) -> LiveCall:
     served = failed = contested = 0
     statuses: set[int] = set()
     for request in _list_requests(process, interval):
@@ -208,12 +208,14 @@ def _build_call(process: _Process, interval: SignpostInterval) -> LiveCall:
     )
 
 
-def _list_requests(process: _Process, interval: SignpostInterval) -> list[_Request]:
+def _list_requests(process: _ProcessCalls, interval: SignpostInterval) -> list[_LoggedRequest]:
     """Return the requests that may be the call's; evaluations count in a process that logs no requests."""
-    first = bisect_left(process.requests, interval.start_ns, key=lambda request: request.time_ns)
     end_ns = interval.end_ns + LOGGED_WITHIN_NS
-    last = bisect_left(process.requests, end_ns, key=lambda request: request.time_ns)
-    requests = process.requests[first:last]
+    start, stop = (
+        bisect_left(process.requests, edge_ns, key=lambda request: request.time_ns)
+        for edge_ns in (interval.start_ns, end_ns)
+    )
+    requests = process.requests[start:stop]
     if process.has_lines or not process.evaluations:
         return requests
     failed = {
@@ -222,55 +224,54 @@ def _list_requests(process: _Process, interval: SignpostInterval) -> list[_Reque
         if error.is_error and (evaluation := _find_evaluation(process, error.time_ns)) is not None
     }
     return requests + [
-        _Request(evaluation.end_ns, evaluation.tid, NO_STATUS, is_failed=False, is_error=False)
+        _LoggedRequest(evaluation.end_ns, evaluation.tid, NO_STATUS, is_failed=False, is_error=False)
         for evaluation in process.evaluations
         if interval.start_ns <= evaluation.end_ns < end_ns and id(evaluation) not in failed
     ]
 
 
-def _find_evaluation(process: _Process, error_ns: int) -> _Evaluation | None:
+def _find_evaluation(process: _ProcessCalls, error_ns: int) -> _Evaluation | None:
     """Return the evaluation whose error this is: the last that had begun, unless it ended long before."""
-    begun = [evaluation for evaluation in process.evaluations if evaluation.begin_ns <= error_ns]
-    last = max(begun, key=lambda evaluation: (evaluation.begin_ns, evaluation.end_ns), default=None)
-    return last if last is not None and error_ns - last.end_ns <= REPEATS_NS else None
+    earlier = [evaluation for evaluation in process.evaluations if evaluation.begin_ns <= error_ns]
+    latest = max(earlier, key=lambda evaluation: (evaluation.begin_ns, evaluation.end_ns), default=None)
+    return latest if latest is not None and error_ns - latest.end_ns <= REPEATS_NS else None
 
 
-def _find_owner(process: _Process, time_ns: int, tid: int) -> SignpostInterval | str | None:
+def _find_owner(process: _ProcessCalls, time_ns: int, tid: int) -> SignpostInterval | str | None:
     """Return the call of a request, ``_CONTESTED`` where that depends on a call that is open."""
-    around, before = [], None
+    around, previous = [], None
     for call in reversed(process.closed):
         if call.end_ns <= time_ns:
-            before = call
+            previous = call
             break
         if call.start_ns <= time_ns:
             around.append(call)
-    is_crowded = len(process.open_calls) > _MAX_OPEN
-    begun = [] if is_crowded else [begin for begin in process.open_calls if begin.time_ns <= time_ns]
-    if is_crowded:
+    if len(process.open_calls) > _MAX_OPEN:
         return _CONTESTED
-    if not begun:
+    open_calls = [begin for begin in process.open_calls if begin.time_ns <= time_ns]
+    if not open_calls:
         if len(around) == 1:
             return around[0]
         if not around:
-            is_near = before is not None and time_ns < before.end_ns + LOGGED_WITHIN_NS
-            return _find_last(process, before) if before is not None and is_near else None
+            is_near = previous is not None and time_ns < previous.end_ns + LOGGED_WITHIN_NS
+            return _find_last(process, previous) if previous is not None and is_near else None
     if around and tid >= 0:
-        own = [call for call in around if call.begin.tid == tid]
-        if len(own) == 1 and all(begin.tid != tid for begin in begun):
-            return own[0]
-    return _CONTESTED if begun else None
+        on_thread = [call for call in around if call.begin.tid == tid]
+        if len(on_thread) == 1 and all(begin.tid != tid for begin in open_calls):
+            return on_thread[0]
+    return _CONTESTED if open_calls else None
 
 
-def _find_last(process: _Process, before: SignpostInterval) -> SignpostInterval:
-    """Return the last in the analysis' order of the calls that end with ``before``."""
-    ties = [call for call in process.closed if call.end_ns == before.end_ns]
-    return max(ties, key=lambda call: (call.start_ns, call.begin.tid))
+def _find_last(process: _ProcessCalls, call: SignpostInterval) -> SignpostInterval:
+    """Return the last, in the analysis' order, of the calls that end at the same time as this one."""
+    ties = [tie for tie in process.closed if tie.end_ns == call.end_ns]
+    return max(ties, key=lambda tie: (tie.start_ns, tie.begin.tid))
 
 
-def _measure_requests(process: _Process, interval: SignpostInterval) -> int:
+def _measure_requests(process: _ProcessCalls, interval: SignpostInterval) -> int:
     """Return the time of the call in evaluations that are its own."""
     total_ns, reach_ns = 0, interval.start_ns
-    for evaluation in sorted(process.evaluations, key=lambda each: each.begin_ns):
+    for evaluation in sorted(process.evaluations, key=lambda entry: entry.begin_ns):
         if evaluation.end_ns <= interval.start_ns or evaluation.begin_ns >= interval.end_ns:
             continue
         if _find_owner(process, evaluation.end_ns, evaluation.tid) is interval:
@@ -280,7 +281,7 @@ def _measure_requests(process: _Process, interval: SignpostInterval) -> int:
     return total_ns
 
 
-def _trim(process: _Process, settled_ns: int) -> int:
+def _trim(process: _ProcessCalls, settled_ns: int) -> int:
     """Forget what no call can need any more; return the number of requests and calls given up."""
     starts = [begin.time_ns for begin in process.open_calls] + [call.start_ns for call in process.waiting]
     floor_ns = min(starts, default=settled_ns)
@@ -300,7 +301,7 @@ def _trim(process: _Process, settled_ns: int) -> int:
     return dropped
 
 
-def _halve(process: _Process, kept: list[_Item], gap_ns: int) -> int:
+def _halve(process: _ProcessCalls, kept: list[_Item], gap_ns: int) -> int:
     process.gap_ns = max(process.gap_ns, gap_ns)
     del kept[: _MAX_KEPT // 2]
     return _MAX_KEPT // 2

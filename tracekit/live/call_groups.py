@@ -18,7 +18,7 @@ _SECOND_NS = 10**9
 
 
 @dataclass(slots=True)
-class CallGroup:
+class LiveCallGroup:
     """What is kept of a group, the same amount after a minute and after a day.
 
     ``calls_before`` counts the calls in a row that had requests, up to the last call; ``breaks`` is the
@@ -32,7 +32,7 @@ class CallGroup:
     failed: int = 0
     calls_before: int = 0
     breaks: int = 0
-    last: LiveCall | None = None
+    latest: LiveCall | None = None
     lengths_ns: deque[int] = field(default_factory=lambda: deque(maxlen=_MAX_LENGTHS))
     seconds: deque[list[int]] = field(default_factory=lambda: deque(maxlen=RATE_SECONDS + 1))
     """Pairs of a second and the calls that ended in it."""
@@ -60,8 +60,8 @@ class CallGroup:
         if call.contested:
             return 0
         self.without_requests += 1
-        before, self.calls_before = self.calls_before, 0
-        return before if before >= MIN_CALLS_BEFORE else 0
+        calls_before, self.calls_before = self.calls_before, 0
+        return calls_before if calls_before >= MIN_CALLS_BEFORE else 0
 
     def count_recent(self, now_ns: int) -> int:
         """Return the number of calls in the last ``RATE_SECONDS`` whole seconds before ``now_ns``."""

@@ -1,4 +1,4 @@
-"""Which signposts are calls: those that a user names, else those known to hold one run of a model each."""
+"""The signposts that are calls: those that a user names, else those known to hold one run of a model each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call of a stream, and what the stream shows besides."""
+"""A call of a stream, and the findings beside calls."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LiveCall:
 
 
 class WatchKind(StrEnum):
-    """What ``--until`` can wait for."""
+    """The kinds of findings that ``--until`` can wait for."""
 
     FELL_BACK = "fell-back"
     """Calls that had requests to the Neural Engine are followed by one that has none."""
@@ -72,7 +72,7 @@ class WatchFinding:
 
 @dataclass(slots=True)
 class StreamCounts:
-    """What came, and what of it could not be used."""
+    """Numbers of the lines of a stream, and of those that could not be used."""
 
     bytes: int = 0
     lines: int = 0

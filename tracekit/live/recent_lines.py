@@ -13,7 +13,7 @@ _LEVEL = 1
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
+class _StoredLines:
     data: bytes
     last_ns: int
 
@@ -23,7 +23,7 @@ class RecentLines:
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._blocks: deque[_Block] = deque()
+        self._blocks: deque[_StoredLines] = deque()
         self._stored_bytes = 0
         self._lines: list[bytes] = []
         self._size_bytes = 0
@@ -47,7 +47,7 @@ class RecentLines:
 
     def _store(self) -> None:
         data = zlib.compress(b"".join(line + b"\n" for line in self._lines), _LEVEL)
-        self._blocks.append(_Block(data, self._last_ns))
+        self._blocks.append(_StoredLines(data, self._last_ns))
         self._stored_bytes += len(data)
         self._lines, self._size_bytes = [], 0
         while self._blocks and (

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 from tracekit.live.call_building import CallBuilder
-from tracekit.live.call_groups import CallGroup, GroupKey
+from tracekit.live.call_groups import MIN_CALLS_BEFORE, GroupKey, LiveCallGroup
 from tracekit.live.call_signposts import CallSignposts
 from tracekit.live.line_splitter import LineSplitter
 from tracekit.live.live_call import LiveCall, StreamCounts, WatchFinding, WatchKind
@@ -29,20 +29,21 @@ _MAX_OTHER_LINES = 5
 _MAX_OTHER_CHARACTERS = 200
 _MAX_REFUSALS = 1_000
 _MAX_SIGNPOSTS = 200
-_FOREVER_NS = 2**62
+_FOREVER_NS = 2**63
 
 
 class StreamWatch:
     """Follows a stream. Its state has a bound, whatever comes and however long it runs.
 
     ``patterns`` are the signposts whose intervals are calls; without any, those that are known to hold one
-    run of a model. ``feed`` takes bytes as they come, cut anywhere. ``rest`` is for a stream that is silent,
-    ``finish`` for its end.
+    run of a model. ``process`` (a name or number) leaves out what others wrote; "" is all. ``keep_bytes`` is
+    the memory for ``recent_lines``. ``feed`` takes bytes as they come, cut anywhere. ``settle`` is for a
+    stream that is silent, ``finish`` for its end.
     """
 
-    def __init__(self, patterns: Sequence[str] = (), keep_bytes: int = 0) -> None:
+    def __init__(self, patterns: Sequence[str] = (), process: str = "", keep_bytes: int = 0) -> None:
         self.counts = StreamCounts()
-        self.groups: dict[GroupKey, CallGroup] = {}
+        self.groups: dict[GroupKey, LiveCallGroup] = {}
         self.signposts: Counter[tuple[str, str, str]] = Counter()
         """Intervals by subsystem, category and name: calls, if the user says so."""
         self.recent_calls: deque[LiveCall] = deque(maxlen=MAX_RECENT_CALLS)
@@ -50,31 +51,41 @@ class StreamWatch:
         self.other_lines: list[str] = []
         self.recent_lines = RecentLines(keep_bytes)
         self.first_ns = self.now_ns = 0
+        self.utc_offset_s: int | None = None
+        """The time zone of the log's clock."""
+        self._process = process
         self._choice = CallSignposts(patterns)
         self._splitter = LineSplitter()
         self._stream = LogStream()
         self._builder = CallBuilder(self._is_call)
         self._refusals: dict[tuple[int, WatchKind, str, str], int] = {}
         self._breaks = 0
+        self._has_row_of_requests = self._has_engine_lines = False
 
-    def feed(self, data: bytes) -> list[Happening]:
-        """Return what these bytes show: calls that ended, and findings."""
+    def feed(self, data: bytes) -> Iterator[Happening]:
+        """Yield what these bytes show, calls that ended and findings; reads no further than it is asked."""
         self.counts.bytes += len(data)
-        happenings: list[Happening] = []
         for line in self._splitter.split(data):
-            happenings += self._read_line(line)
+            yield from self._read_line(line)
         self._count()
-        return happenings
 
-    def rest(self) -> list[Happening]:
-        """Return what waits for the next entry of a stream that is silent for now."""
-        happenings = self._take(list(self._stream.finish()), _FOREVER_NS)
+    def settle(self) -> Iterator[Happening]:
+        """Yield what waits for the next entry of a stream that is silent for now."""
+        yield from self._take(self._stream.finish(), _FOREVER_NS)
         self._count()
-        return happenings
 
-    def finish(self) -> list[Happening]:
-        """Return what is left at the end of the stream."""
-        return self._read_line(self._splitter.finish()) + self.rest()
+    def finish(self) -> Iterator[Happening]:
+        """Yield what is left at the end of the stream."""
+        yield from self._read_line(self._splitter.finish())
+        yield from self.settle()
+
+    def could_see(self, kind: str) -> bool:
+        """Return whether the stream had that in which a finding of this kind can be seen."""
+        if kind == WatchKind.FELL_BACK:
+            return self._has_row_of_requests
+        if kind == WatchKind.REQUESTS_FAILED:
+            return any(group.with_requests or group.failed for group in self.groups.values())
+        return self._has_engine_lines
 
     def _read_line(self, line: bytes | None) -> list[Happening]:
         if line is None:
@@ -101,6 +112,10 @@ class StreamWatch:
             return []
         if entry.signpost is None and not concerns_engine(entry):
             return []
+        if self._process and self._process not in (entry.process, str(entry.pid)):
+            return []
+        if self.utc_offset_s is None:
+            self.utc_offset_s = entry.utc_offset_s
         self.counts.signposts += entry.signpost is not None
         if entry.time_ns is not None:
             self.recent_lines.add(line, entry.time_ns)
@@ -110,7 +125,7 @@ class StreamWatch:
         self._breaks += order.counts.late - late
         return self._take(items, order.settled_ns)
 
-    def _take(self, items: Sequence[StreamItem], settled_ns: int) -> list[Happening]:
+    def _take(self, items: Iterable[StreamItem], settled_ns: int) -> list[Happening]:
         happenings: list[Happening] = []
         for item in items:
             if isinstance(item, PlacedEntry):
@@ -139,10 +154,11 @@ class StreamWatch:
         self.first_ns = self.first_ns or time_ns
         self.now_ns = max(self.now_ns, time_ns)
 
-    def _read_message(self, placed: PlacedEntry) -> list[Happening]:
-        entry = placed.entry
+    def _read_message(self, placed_entry: PlacedEntry) -> list[Happening]:
+        entry = placed_entry.entry
+        self._has_engine_lines = True
         form = match_message(entry.message)
-        if self._builder.add_line(placed.time_ns, entry.pid, entry.tid, entry.process, form):
+        if self._builder.add_line(placed_entry.time_ns, entry.pid, entry.tid, entry.process, form):
             self.counts.requests += 1
         if form.kind is LogKind.UNSUPPORTED:
             kind = WatchKind.OPERATORS_REFUSED
@@ -157,7 +173,7 @@ class StreamWatch:
         if len(self._refusals) > _MAX_REFUSALS:
             del self._refusals[next(iter(self._refusals))]
         finding = WatchFinding(
-            kind, placed.time_ns, entry.process, entry.pid, operator=form.operator, reason=form.reason
+            kind, placed_entry.time_ns, entry.process, entry.pid, operator=form.operator, reason=form.reason
         )
         self.recent_findings.append(finding)
         return [finding]
@@ -166,12 +182,13 @@ class StreamWatch:
         key = (call.pid, call.name, call.model)
         group = self.groups.pop(key, None)
         if group is None:
-            group = CallGroup(call.process, breaks=self._breaks)
+            group = LiveCallGroup(call.process, breaks=self._breaks)
             if len(self.groups) >= MAX_GROUPS:
                 del self.groups[next(iter(self.groups))]
         self.groups[key] = group  # the group of the latest call comes last
         calls_before = group.add(call, self._breaks)
-        call = group.last = replace(call, number=group.calls, name=key[1], process=group.process)
+        self._has_row_of_requests |= group.calls_before >= MIN_CALLS_BEFORE or calls_before > 0
+        call = group.latest = replace(call, number=group.calls, name=key[1], process=group.process)
         self.counts.calls += 1
         self.recent_calls.append(call)
         findings = []

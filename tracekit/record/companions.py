@@ -89,6 +89,17 @@ def _build_usage_command(seconds: float) -> list[str]:
     return [sys.executable, "-P", "-m", module, str(round(seconds + _SLACK_SECONDS))]
 
 
+def build_watch_command(process: str = "") -> list[str]:
+    """Return the command that streams the engine's lines and the signposts, of one process or of all.
+
+    Options and the keys of predicates: man log; never run on a Mac for this project.
+    """
+    quoted = process.replace("\\", "\\\\").replace('"', '\\"')
+    of_process = f' AND process == "{quoted}"' if process else ""
+    predicate = f"{_PREDICATE} OR (eventType == signpostEvent{of_process})"
+    return ["log", "stream", "--style", "ndjson", "--signpost", "--level", "debug", "--predicate", predicate]
+
+
 COMPANIONS = {
     companion.word: companion
     for companion in (

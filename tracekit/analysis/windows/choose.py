@@ -77,12 +77,12 @@ def choose_windows(
     """Return the windows to which samples and intervals are attributed.
 
     "auto" takes Core ML's predictions and Core AI's inferences, else Foundation Models' requests, else
-    signposts that are known to hold, or that on the stacks hold, one prediction each, else ANE intervals, each with the calls on stacks that none of
-    them touches; else the calls on stacks; else the whole run. ``signposts`` are patterns that select
-    signpost intervals instead. ``pids`` are the processes of the analysis; ``ane_is_target`` is False where
-    their stacks show that the Neural Engine's work is another process's.
-    Raises ``UsageError`` when the recording lacks the chosen source, and for windows that end before they
-    start.
+    signposts that are known to hold, or that on the stacks hold, one prediction each, else ANE intervals,
+    each with the calls on stacks that none of them touches; else the calls on stacks; else the whole run.
+    ``signposts`` are patterns that select signpost intervals instead. ``pids`` are the processes of the
+    analysis; ``ane_is_target`` is False where their stacks show that the Neural Engine's work is another
+    process's. Raises ``UsageError`` when the recording lacks the chosen source, and for windows that end
+    before they start.
     """
     if not trace.has_durations:
         if requested != "auto" or signposts:

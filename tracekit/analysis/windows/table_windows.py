@@ -160,7 +160,7 @@ def build_signpost_windows(trace: Trace, patterns: Sequence[str]) -> list[Window
 
 
 def build_known_signpost_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
-    """Return one window per interval of ``CALL_SIGNPOSTS``: a package marks each run of its model with one."""
+    """Return one window per interval of ``CALL_SIGNPOSTS``: packages mark each run of a model with one."""
     rows = select_signpost_intervals(trace)
     subsystem, name = (rows[part].astype("str") for part in ("subsystem", "name"))
     is_call = np.zeros(len(rows), bool)

@@ -43,6 +43,8 @@ from tracekit.parsers.text.text_recording import TextKind, TextRecording
 
 _HEADER = re.compile(r'^\s*\{[^\n]{0,4000}"bug_type"')
 _STACKS = re.compile(r'"(?:imageOffset|imageIndex|usedImages|processByPid|threadById)"')
+_LOG_ENTRY = re.compile(r'"(?:eventMessage|signpostName)"')
+"""Keys of an entry of the log, which has a backtrace with offsets as well."""
 _HAS_STACKS = {"threads", "processByPid"}
 _CRASHES = ("109", "309")
 _CHARACTERS_OF_LIMIT = 4
@@ -60,7 +62,9 @@ def _is_ips(head: str) -> bool:
     text = head.lstrip()
     if not text.startswith(("{", "[")):
         return False
-    return _HEADER.match(text) is not None or _STACKS.search(text) is not None
+    if _HEADER.match(text) is not None:
+        return True
+    return _STACKS.search(text) is not None and _LOG_ENTRY.search(text) is None
 
 
 def _read_reports(file: TextFile) -> Iterator[TextRecording]:

@@ -120,7 +120,7 @@ def is_json(head: str) -> bool:
     head = head.lstrip("\ufeff \t\r\n[")
     if head.startswith(PREAMBLE):
         head = head.partition("\n")[2].lstrip(" \t\r\n[")
-    return head[:1] == "{" and any(key in head for key in ('"eventMessage"', '"traceID"', '"eventType"'))
+    return head[:1] == "{" and any(key in head for key in ('"eventMessage"', '"traceID"', '"signpostName"'))
 
 
 def parse_line(line: str) -> LogEntry | None:
@@ -201,10 +201,9 @@ def _get_signpost(entry: Mapping[str, Any]) -> Signpost | None:
         return None
     kind = _SIGNPOST_KINDS.get(_get_text(entry, "signpostType").lower(), "event")
     identifier = entry.get("signpostID")
-    is_number = isinstance(identifier, int) and not isinstance(identifier, bool) and 0 <= identifier < 2**64
-    return Signpost(
-        kind, name, identifier if is_number else 0, _get_text(entry, "signpostScope").lower()[:16]
-    )
+    if not isinstance(identifier, int) or isinstance(identifier, bool) or not 0 <= identifier < 2**64:
+        identifier = 0
+    return Signpost(kind, name, identifier, _get_text(entry, "signpostScope").lower()[:16])
 
 
 def _get_text(entry: Mapping[str, Any], name: str) -> str:

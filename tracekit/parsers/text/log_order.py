@@ -83,13 +83,13 @@ class LogOrder:
             return []
         leaving = self._follow_clock(entry)
         time_ns = entry.time_ns + self._offset_ns
-        placed = PlacedEntry(time_ns, entry, self._is_after_step)
+        placed_entry = PlacedEntry(time_ns, entry, self._is_after_step)
         self._is_after_step = False
         if time_ns < self._left_ns:
             self.counts.late += 1
-            return [*leaving, placed]
+            return [*leaving, placed_entry]
         self._sequence += 1
-        heapq.heappush(self._waiting, (time_ns, self._sequence, placed))
+        heapq.heappush(self._waiting, (time_ns, self._sequence, placed_entry))
         if time_ns >= self._newest_ns:
             self._newest_ns, self._ticks = time_ns, entry.ticks
         return [*leaving, *self._take(self.settled_ns)]

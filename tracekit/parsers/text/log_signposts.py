@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -114,7 +114,7 @@ def build_signpost_tables(log: ArrangedLog, origin_ns: int) -> list[Table]:
 
 
 def _build_table(
-    schema: str, columns: tuple[Column, ...], marks: Sequence[PlacedSignpost], times: dict[str, object]
+    schema: str, columns: tuple[Column, ...], marks: Sequence[PlacedSignpost], times: Mapping[str, object]
 ) -> Table:
     entities = LogEntities()
     thread, process = entities.number_rows([(mark.pid, mark.tid, mark.process) for mark in marks])

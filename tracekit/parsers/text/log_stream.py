@@ -48,15 +48,15 @@ class LogStream:
         return self._pair(self.order.finish())
 
     def _pair(self, entries: Iterable[PlacedEntry]) -> Iterator[StreamItem]:
-        for placed in entries:
-            if placed.is_after_step:
+        for placed_entry in entries:
+            if placed_entry.is_after_step:
                 yield DroppedBegins(tuple(self.pairing.drop_all()))
                 yield ClockStep()
-            mark = _get_signpost(placed)
+            mark = _get_signpost(placed_entry)
             if mark is None:
-                yield placed
+                yield placed_entry
                 continue
-            overdue = self.pairing.drop_overdue(placed.time_ns)
+            overdue = self.pairing.drop_overdue(placed_entry.time_ns)
             if overdue:
                 yield DroppedBegins(tuple(overdue))
             interval = self.pairing.add(mark)
@@ -66,12 +66,12 @@ class LogStream:
                 yield mark
 
 
-def _get_signpost(placed: PlacedEntry) -> PlacedSignpost | None:
-    entry = placed.entry
+def _get_signpost(placed_entry: PlacedEntry) -> PlacedSignpost | None:
+    entry = placed_entry.entry
     if entry.signpost is None:
         return None
     return PlacedSignpost(
-        placed.time_ns,
+        placed_entry.time_ns,
         entry.signpost,
         entry.subsystem[:_MAX_MESSAGE_CHARACTERS],
         entry.category[:_MAX_MESSAGE_CHARACTERS],

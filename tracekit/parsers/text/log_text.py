@@ -276,7 +276,8 @@ def _build_recording(file: TextFile, log: _LogContent) -> TextRecording:
     states = _build_state_table(entries, moments, end_ns - origin_ns)
     tables += [states] if len(states) else []
     tables += [] if arranged is None else build_signpost_tables(arranged, origin_ns)
-    is_wall_clock = bool(stamped) and not stamped[0].is_uptime
+    has_one_clock = arranged is None or not arranged.has_steps
+    is_wall_clock = bool(stamped) and not stamped[0].is_uptime and has_one_clock
     offset_s = next((entry.utc_offset_s for entry in stamped if entry.utc_offset_s is not None), None)
     info = TraceInfo(
         file.name,

@@ -120,7 +120,7 @@ class SignpostPairing:
         dropped: list[PlacedSignpost] = []
         while self._open:
             key, begins = next(iter(self._open.items()))
-            if self._count <= MAX_OPEN and now_ns - begins[0].time_ns <= MAX_OPEN_NS:
+            if self._count < MAX_OPEN and now_ns - begins[0].time_ns <= MAX_OPEN_NS:
                 break
             dropped.append(begins.pop(0))
             self._count -= 1
