@@ -21,7 +21,7 @@ EXIT_CODES: Mapping[int, ExitCode] = MappingProxyType(
             "a comparison or requirement failed",
             "`check`, `fleet check`: a requirement is shown to be broken. `compare --fail-on`: a "
             "difference is shown to be too large. `lint --fail-on`: a rule of the effect matches. "
-            "`verify-native`: the two readings differ.",
+            "`watch --until`: what it names was seen. `verify-native`: the two readings differ.",
         ),
         2: ExitCode(
             "wrong usage",
