@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from tracekit.model.schemas import CORE_AI_LANGUAGE_MODELS
+
 
 class Engine(StrEnum):
     """Engine that a sample or an interval worked for."""
@@ -84,7 +86,7 @@ SUBSYSTEMS = frozenset(
 """Of the frameworks below Core ML and Core AI, whose lines and signposts are read."""
 REPORTING_SUBSYSTEMS = frozenset(("com.apple.coreml", "com.apple.appleneuralengine"))
 """Subsystems that log much else and pass on errors of the engine: only these lines of theirs are read."""
-CALL_SIGNPOSTS = (("com.apple.coreai-models.performance", "LogitsInference"),)
+CALL_SIGNPOSTS = ((CORE_AI_LANGUAGE_MODELS, "LogitsInference"),)
 """Subsystem and name of signposts that hold one run of a model each: in Apple's package of language models
 it is the forward pass (apple/coreai-models, InstrumentsProfiler.swift, BSD-3)."""
 MODEL_IN_MESSAGE = r"\bmodel\s*[=:]\s*\"?([\w.-]{1,128})"
