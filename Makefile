@@ -94,6 +94,7 @@ bench: $(READY) ## how long things take, and how that grows with their size
 	$(BIN)/python benchmarks/engine_log.py --out bench-log.json
 	$(BIN)/python benchmarks/spindump.py --out bench-spindump.json
 	$(BIN)/python benchmarks/log_text.py --out bench-log-text.json
+	$(BIN)/python benchmarks/live_watch.py --out bench-live-watch.json
 	$(BIN)/python benchmarks/kdebug_stream.py --out bench-kdebug.json
 	$(BIN)/python benchmarks/growth.py --out bench-growth.json
 	$(BIN)/python benchmarks/export_overlap.py --out bench-export.json

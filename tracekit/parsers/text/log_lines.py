@@ -20,13 +20,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 
-from tracekit.frozen import frozen
 from tracekit.parsers.text.signpost_pairing import Signpost, SignpostKind
 
 _STAMP = (
@@ -72,7 +71,7 @@ _SECOND_NS = 10**9
 _KERNEL = "kernel"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class LogEntry:
     """One entry. ``time_ns`` counts from 1970, or from the system's start (``is_uptime``); None is unknown.
 
@@ -180,14 +179,14 @@ def parse_object(text: str) -> LogEntry | None:
     return LogEntry(
         None if moment is None else moment[0] + fraction,
         _clip(message),
-        PurePosixPath(_get_text(entry, "processImagePath")).name,
+        _name_file(_get_text(entry, "processImagePath")),
         _get_number(entry, "processID"),
         _get_number(entry, "threadID"),
         _get_text(entry, "subsystem"),
         _get_text(entry, "category"),
         _get_text(entry, "messageType"),
         moment[1] if moment else None,
-        sender=PurePosixPath(_get_text(entry, "senderImagePath")).name,
+        sender=_name_file(_get_text(entry, "senderImagePath")),
         signpost=_get_signpost(entry) if event == _SIGNPOST else None,
         ticks=_get_number(entry, "machTimestamp"),
         is_loss=is_loss,
@@ -204,6 +203,12 @@ def _get_signpost(entry: Mapping[str, Any]) -> Signpost | None:
     if not isinstance(identifier, int) or isinstance(identifier, bool) or not 0 <= identifier < 2**64:
         identifier = 0
     return Signpost(kind, name, identifier, _get_text(entry, "signpostScope").lower()[:16])
+
+
+@lru_cache(maxsize=512)
+def _name_file(path: str) -> str:
+    """Return the last part of a path; a log has few of them, and each a thousand times."""
+    return PurePosixPath(path).name
 
 
 def _get_text(entry: Mapping[str, Any], name: str) -> str:

@@ -37,14 +37,14 @@ from tracekit.parsers.text.text_file import HEAD_BYTES, TextFile
 from tracekit.parsers.text.text_recording import TextKind, TextRecording
 
 _MARKERS = (
+    b'"signpostName"',
+    b'"lossEvent"',
     b"ANE",
     b"E5RT",
     b"Unsupported op ",
     b"Unsupported MIL ",
     b"createProgramInstanceForModel",
     b"Program load ",
-    b'"signpostName"',
-    b'"lossEvent"',
     *(name.removeprefix("com.").encode() for name in sorted(SUBSYSTEMS)),
 )
 _OF_ENGINE = re.compile(
