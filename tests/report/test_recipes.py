@@ -20,7 +20,7 @@ from tracekit.cli import main
 from tracekit.errors import NotMeasurableError, UsageError
 from tracekit.model.vocabulary import Engine
 from tracekit.report.recipes.answers import answer_recipe, find_shortfall, list_recipes
-from tracekit.report.recipes.document import build_list
+from tracekit.report.recipes.document import build_list, build_tables
 from tracekit.report.recipes.query import Query
 from tracekit.report.recipes.registry import RECIPES, Recipe, find_recipe
 
@@ -326,6 +326,14 @@ def test_chapters_of_recipes_are_in_the_documentation() -> None:
             if line.startswith("#")
         }
         assert not anchor or anchor in headings, recipe.name
+
+
+def test_the_page_has_the_section_that_shows_each_answer() -> None:
+    table, _ = build_tables(sample("waiting-app-ios27"))
+    rows = {question: place for (question, _), _, (place, _) in table.rows}
+    assert rows["Which engine served each call?"] == "Calls"
+    assert rows["Did a model leave its engine, and when?"] == "Findings"
+    assert rows["Who else used the Neural Engine?"] == "Timeline"
 
 
 def test_the_list_has_each_recipe_once() -> None:

@@ -19,6 +19,7 @@ from tracekit.report.identifiers import find_call
 from tracekit.report.recipes.answers import ListedRecipe, answer_recipe, describe_shortfall, list_recipes
 from tracekit.report.recipes.query import Query, Reply
 from tracekit.report.recipes.registry import RECIPES, Recipe
+from tracekit.report.wording import call_names
 
 
 def build_list(entries: Sequence[ListedRecipe]) -> tuple[Section, ...]:
@@ -46,7 +47,13 @@ def build_list(entries: Sequence[ListedRecipe]) -> tuple[Section, ...]:
 def build_tables(analysis: Analysis) -> tuple[Table, ...]:
     """Return the questions with a reply, and those without one, as tables for a page."""
     entries = list_recipes(Query(analysis))
-    replies = [(entry.recipe.question, entry.reply.sentence) for entry in entries if entry.reply is not None]
+    headings = {"engines": "Engines", "findings": "Findings", "timeline": "Timeline"}
+    places = {"": "", **headings, "windows": call_names(analysis).heading}
+    replies = [
+        (entry.recipe.question, entry.reply.sentence, places[entry.recipe.place])
+        for entry in entries
+        if entry.reply is not None
+    ]
     refusals = []
     for entry in entries:
         if entry.shortfall is not None:
@@ -54,7 +61,9 @@ def build_tables(analysis: Analysis) -> tuple[Table, ...]:
             advice = step.line if step else ""
             refusals.append((entry.recipe.question, make_sentence(entry.shortfall.reason), advice))
     tables = (
-        Table.from_rows(("question", "answer"), replies, caption="This recording answers", is_wordy=True),
+        Table.from_rows(
+            ("question", "answer", "more in"), replies, caption="This recording answers", is_wordy=True
+        ),
         Table.from_rows(
             ("question", "why not", "next step"), refusals, caption="It does not answer", is_wordy=True
         ),
