@@ -104,10 +104,10 @@ def write_array(element: int, elements: bytes, count: int) -> bytes:
     return struct.pack("<IIQ", 0x20 | pad, len(elements) + pad, element << 32 | count) + elements + bytes(pad)
 
 
-def write_container(kind: int, items: Iterable[bytes]) -> bytes:
-    """Return items within a container."""
-    begin = struct.pack("<IIQI12x", 0x13, 4, 7, kind)
-    return begin + b"".join(items) + struct.pack("<IIQ", 0x14, 0, 7)
+def write_container(kind: int, number: int, items: Iterable[bytes]) -> bytes:
+    """Return items within a container, which has a number among those of its kind."""
+    begin = struct.pack("<IIQI12x", 0x13, 16, number, kind)
+    return begin + b"".join(items) + struct.pack("<IIQ", 0x14, 0, number)
 
 
 def write_thread(
@@ -119,12 +119,12 @@ def write_thread(
     queue: str = "",
 ) -> bytes:
     """Return a thread's container; ``state`` is 1 for TH_WAIT, 4 for TH_RUN."""
-    items = [write_item(0x906, struct.pack("<Q80xII", tid, state, 0) + bytes(12))]
-    items += [write_item(0x909, name.encode() + b"\0")] if name else []
+    items = [write_item(0x906, struct.pack("<Q80xII", tid, state, 0) + bytes(32))]
+    items += [write_item(0x909, name.encode().ljust(64, b"\0"))] if name else []
     items += [write_item(0x928, queue.encode() + b"\0")] if queue else []
     for frames, kind in ((user, 0x916), (kernel, 0x914)):
         items.append(write_array(kind, struct.pack(f"<{len(frames)}Q", *frames), len(frames)))
-    return write_container(0x904, items)
+    return write_container(0x904, tid, items)
 
 
 def write_task(
@@ -136,7 +136,7 @@ def write_task(
     )
     snapshot = struct.pack("<84xi32s", pid, name.encode())
     return write_container(
-        0x903, [write_item(0x905, snapshot), write_array(0x31, listed, len(images)), *threads]
+        0x903, pid, [write_item(0x905, snapshot), write_array(0x31, listed, len(images)), *threads]
     )
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +32,12 @@ from tracekit.model.trace import KDEBUG, Issue, TraceInfo
 from tracekit.parsers.combine import merge_stacks
 from tracekit.parsers.in_memory import InMemorySource
 from tracekit.parsers.kdebug.kdebug_samples import STATES, KperfSamples, read_samples
-from tracekit.parsers.kdebug.kdebug_stream import KdebugStream, convert_ticks, read_kdebug_stream
+from tracekit.parsers.kdebug.kdebug_stream import (
+    KdebugStream,
+    choose_tick_rate,
+    convert_ticks,
+    read_kdebug_stream,
+)
 from tracekit.parsers.kdebug.kdebug_tasks import (
     KERNEL_PID,
     KdebugTasks,
@@ -39,7 +46,7 @@ from tracekit.parsers.kdebug.kdebug_tasks import (
     name_thread,
 )
 from tracekit.parsers.kdebug.kernel_file_heads import COMPRESSED_KCDATA, STACKSHOT
-from tracekit.parsers.kdebug.stackshot import Image, StackshotTask, parse_stackshot
+from tracekit.parsers.kdebug.stackshot import Image, Stackshot, parse_stackshot, parse_stackshot_json
 from tracekit.parsers.limits import Limits, require_at_most
 from tracekit.parsers.text.pause import PauseCounts, PausedFrame, PausedImage
 from tracekit.parsers.text.text_recording import TextRecording, build_source
@@ -60,23 +67,26 @@ _MAX_STACKSHOT_BYTES = 1 << 30
 _NO_SAMPLES_ADVICE = "Record samples: a time trigger with user stacks (kperf), such as Time Profiler's."
 
 
-def open_kernel_recording(path: Path, name: str, limits: Limits) -> InMemorySource:
+def open_kernel_recording(
+    path: Path, name: str, limits: Limits, stackshot: Path | None = None
+) -> InMemorySource:
     """Return a stream or a stackshot as a source of one run.
 
-    Raises ``InputError`` for one without a sample, and ``LimitError``.
+    ``stackshot`` is one that pymobiledevice3 saved as JSON when the stream began. Raises ``InputError`` for a
+    recording without a sample, and ``LimitError``.
     """
     with path.open("rb") as file:
         head = file.read(4)
     if head in (STACKSHOT, COMPRESSED_KCDATA):
         recording = _read_stackshot(path, name, limits)
         return build_source(name, "stackshot", [recording], limits)
-    return build_source(name, KDEBUG, [_read_stream(path, name, limits)], limits)
+    return build_source(name, KDEBUG, [_read_stream(path, name, limits, stackshot)], limits)
 
 
 def _read_stackshot(path: Path, name: str, limits: Limits) -> TextRecording:
     require_at_most(name, path.stat().st_size, _MAX_STACKSHOT_BYTES, "bytes")
     counts = PauseCounts(name, limits)
-    tasks = parse_stackshot(path.read_bytes(), name)
+    tasks = parse_stackshot(path.read_bytes(), name).tasks
     kernel = _ImageStarts(next((task.images for task in tasks if task.pid == KERNEL_PID), ()))
     for task in tasks:
         images = _ImageStarts(task.images)
@@ -94,8 +104,10 @@ class _ImageStarts:
 
     def __init__(self, images: Sequence[Image]) -> None:
         in_order = sorted(images)
-        self._starts = [address for address, _ in in_order]
-        self._images = [PausedImage(identity, "", identity, "", address) for address, identity in in_order]
+        self._starts = [image.address for image in in_order]
+        self._images = [
+            PausedImage(image.name, image.path, image.uuid, "", image.address) for image in in_order
+        ]
 
     def pair_frames(self, addresses: Sequence[int]) -> list[tuple[PausedFrame, PausedImage | None]]:
         """Return a frame for each address, with its image if there is one."""
@@ -106,15 +118,20 @@ class _ImageStarts:
         ]
 
 
-def _read_stream(path: Path, name: str, limits: Limits) -> TextRecording:
+def _read_stream(path: Path, name: str, limits: Limits, stackshot: Path | None) -> TextRecording:
     stream = read_kdebug_stream(path, name, limits)
-    snapshots = [_read_embedded(content, name) for content in stream.stackshots]
+    stackshots = [_read_embedded(content, name) for content in stream.stackshots]
+    if stackshot is not None:
+        require_at_most(stackshot.name, stackshot.stat().st_size, _MAX_STACKSHOT_BYTES, "bytes")
+        stackshots.append(parse_stackshot_json(stackshot.read_bytes(), stackshot.name))
+    clock = next((known for known in stackshots if known.ticks and known.microseconds), None)
+    stream = _use_tick_rate(stream, stackshots)
     samples = read_samples(stream.events)
     if not len(samples.ticks):
         events = plural(len(stream.events), "event")
         raise InputError(name, f"is a kdebug stream of {events} without a sample.", _NO_SAMPLES_ADVICE)
     require_at_most(name, len(samples.addresses), limits.stack_frames * 4, "frames")
-    tasks = collect_tasks(stream, snapshots)
+    tasks = collect_tasks(stream, stackshots)
     times = convert_ticks(samples.ticks - samples.ticks.min(), stream)
     if times.min() < 0 or times.max() > _MOST_NS:
         raise InputError(
@@ -122,16 +139,45 @@ def _read_stream(path: Path, name: str, limits: Limits) -> TextRecording:
         )
     period_ns, is_steady = measure_period(times, samples.cpus)
     table = _build_table(samples, tasks, times, period_ns, is_apple_silicon=_is_apple_silicon(stream))
-    info = TraceInfo(name, KDEBUG, duration_ns=int(times.max()), recording_mode="kperf")
+    info = TraceInfo(
+        name,
+        KDEBUG,
+        start=_format_start(int(samples.ticks.min()), stream, clock) if clock else "",
+        duration_ns=int(times.max()),
+        recording_mode="kperf",
+    )
     return TextRecording(info, (table,), _list_issues(stream, samples, tasks, period_ns, is_steady))
 
 
-def _read_embedded(content: bytes, name: str) -> list[StackshotTask]:
-    """Return the tasks of a stackshot inside a stream; none of one that is compressed or damaged."""
+def _read_embedded(content: bytes, name: str) -> Stackshot:
+    """Return a stackshot inside a stream; an empty one if it is compressed or damaged."""
     try:
         return parse_stackshot(content, name)
     except InputError:
-        return []
+        return Stackshot()
+
+
+def _use_tick_rate(stream: KdebugStream, stackshots: Sequence[Stackshot]) -> KdebugStream:
+    """Return the stream, with the rate of a stackshot's clock if it states none itself."""
+    if stream.has_tick_rate:
+        return stream
+    rates = (choose_tick_rate(known.ns_numerator, known.ns_denominator) for known in stackshots)
+    for numerator, denominator, is_stated in rates:
+        if is_stated:
+            return replace(stream, ns_numerator=numerator, ns_denominator=denominator, has_tick_rate=True)
+    return stream
+
+
+def _format_start(ticks: int, stream: KdebugStream, clock: Stackshot) -> str:
+    """Return the wall-clock time of a tick, in UTC; "" for a time that no date has."""
+    since_ns = (ticks - clock.ticks) * stream.ns_numerator // stream.ns_denominator
+    try:
+        moment = datetime.fromtimestamp(0, UTC) + timedelta(
+            microseconds=clock.microseconds + since_ns // 1000
+        )
+    except OverflowError:
+        return ""
+    return moment.isoformat(timespec="microseconds")
 
 
 def _is_apple_silicon(stream: KdebugStream) -> bool:
@@ -234,23 +280,23 @@ def _build_stacks(
 def _find_binaries(
     addresses: npt.NDArray[np.uint64], pids: IntArray, tasks: KdebugTasks, arch: str
 ) -> tuple[npt.NDArray[np.int32], pd.DataFrame]:
-    """Return each frame's row of binaries (-1 for none) and the binaries, which are named by their UUIDs."""
+    """Return each frame's row of binaries (-1 for none), and the binaries."""
     binary_ids = np.full(len(addresses), -1, np.int32)
-    records: dict[tuple[str, int], int] = {}
+    records: dict[Image, int] = {}
     for pid in np.unique(pids).tolist():
-        starts, identities = tasks.find_images(pid)
+        starts, known_images = tasks.find_images(pid)
         frames = np.flatnonzero(pids == pid)
         images = np.searchsorted(starts, addresses[frames], side="right") - 1
         for image in np.unique(images[images >= 0]).tolist():
-            row = records.setdefault((identities[image], int(starts[image])), len(records))
+            row = records.setdefault(known_images[image], len(records))
             binary_ids[frames[images == image]] = row
     binaries = pd.DataFrame(
         {
-            "name": [identity for identity, _ in records],
-            "path": "",
-            "uuid": [identity for identity, _ in records],
+            "name": [image.name for image in records],
+            "path": [image.path for image in records],
+            "uuid": [image.uuid for image in records],
             "arch": arch,
-            "load_address": np.array([address for _, address in records], np.uint64),
+            "load_address": np.array([image.address for image in records], np.uint64),
         }
     )
     return binary_ids, binaries.astype(dict(BINARIES.required))

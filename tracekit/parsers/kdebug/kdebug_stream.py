@@ -107,7 +107,7 @@ def _read_version_2(content: npt.NDArray[np.uint8]) -> KdebugStream:
     map_end = min(_HEADER_2.size + thread_count * _THREAD.size, len(content))
     events_start = -(-map_end // _EVENTS_ALIGNMENT) * _EVENTS_ALIGNMENT
     events = _view_events(content[events_start:])
-    numerator, denominator, is_stated = _choose_tick_rate(1_000_000_000, ticks_per_second)
+    numerator, denominator, is_stated = choose_tick_rate(1_000_000_000, ticks_per_second)
     return KdebugStream(
         events,
         numerator,
@@ -122,7 +122,7 @@ def _read_version_3(content: npt.NDArray[np.uint8]) -> KdebugStream:
     _, _, header_bytes, numerator, denominator, *_ = KDEBUG_3_HEADER.unpack_from(
         content[: KDEBUG_3_HEADER.size].tobytes()
     )
-    numerator, denominator, is_stated = _choose_tick_rate(numerator, denominator)
+    numerator, denominator, is_stated = choose_tick_rate(numerator, denominator)
     blocks: list[Events] = []
     threads: tuple[MappedThread, ...] = ()
     stackshots: list[bytes] = []
@@ -190,7 +190,7 @@ def decode_name(content: bytes) -> str:
     return content.split(b"\0", 1)[0].decode("utf-8", "replace")
 
 
-def _choose_tick_rate(numerator: int, denominator: int) -> tuple[int, int, bool]:
+def choose_tick_rate(numerator: int, denominator: int) -> tuple[int, int, bool]:
     """Return the nanoseconds of a tick as a fraction, and whether that is the stated one."""
     if (
         numerator

@@ -14,7 +14,7 @@ import numpy as np
 
 from tracekit.parsers.kdebug.kdebug_samples import Words, select_rows
 from tracekit.parsers.kdebug.kdebug_stream import Events, KdebugStream, decode_name
-from tracekit.parsers.kdebug.stackshot import Image, StackshotTask, format_uuid
+from tracekit.parsers.kdebug.stackshot import Image, Stackshot, StackshotTask, format_uuid
 
 _TRACE_CLASS, _DYLD_CLASS = 0x07, 0x1F
 _NEW_THREAD, _NEW_THREAD_NAME = 0x0700_0004, 0x0701_0004
@@ -41,25 +41,25 @@ class KdebugTasks:
 
     threads: dict[int, KnownThread] = field(default_factory=dict)
     process_names: dict[int, str] = field(default_factory=dict)
-    images: dict[int, dict[int, str]] = field(default_factory=dict)
-    """By pid: the UUID of the image at each load address."""
+    images: dict[int, dict[int, Image]] = field(default_factory=dict)
+    """By pid: the image at each load address."""
     losses: int = 0
     """How often events were lost because nobody read them in time."""
 
-    def find_images(self, pid: int) -> tuple[Words, list[str]]:
-        """Return the load addresses of a process in ascending order, and the UUID of each."""
-        images = sorted(self.images.get(pid, {}).items())
-        return np.array([address for address, _ in images], np.uint64), [identity for _, identity in images]
+    def find_images(self, pid: int) -> tuple[Words, list[Image]]:
+        """Return the load addresses of a process in ascending order, and the image of each."""
+        images = sorted(self.images.get(pid, {}).values())
+        return np.array([image.address for image in images], np.uint64), images
 
 
-def collect_tasks(stream: KdebugStream, stackshots: Iterable[list[StackshotTask]]) -> KdebugTasks:
+def collect_tasks(stream: KdebugStream, stackshots: Iterable[Stackshot]) -> KdebugTasks:
     """Return what thread map, stackshots and events say, the later over the earlier."""
     tasks = KdebugTasks()
     for thread in stream.threads:
         tasks.threads[thread.tid] = KnownThread(thread.pid)
         tasks.process_names[thread.pid] = thread.process
-    for snapshot in stackshots:
-        for task in snapshot:
+    for stackshot in stackshots:
+        for task in stackshot.tasks:
             _add_task(tasks, task)
     _add_events(tasks, stream.events[select_rows(stream.events, (_TRACE_CLASS, _DYLD_CLASS))])
     return tasks
@@ -80,9 +80,9 @@ def _add_task(tasks: KdebugTasks, task: StackshotTask) -> None:
 
 def _add_images(tasks: KdebugTasks, pid: int, images: Iterable[Image]) -> None:
     known = tasks.images.setdefault(pid, {})
-    for address, identity in images:
+    for image in images:
         if len(known) < _MAX_IMAGES:
-            known[address] = identity
+            known[image.address] = image
 
 
 def _add_events(tasks: KdebugTasks, events: Events) -> None:
@@ -111,6 +111,6 @@ def _add_events(tasks: KdebugTasks, events: Events) -> None:
             thread = tasks.threads.get(tid)
             identity = format_uuid(events["arguments"][row].tobytes()[:16])
             if thread is not None and identity:
-                _add_images(tasks, thread.pid, [(arguments[2], identity)])
+                _add_images(tasks, thread.pid, [Image(arguments[2], identity)])
         elif text:
             tasks.threads.setdefault(tid, KnownThread()).name = text

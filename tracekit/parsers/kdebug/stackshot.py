@@ -1,11 +1,13 @@
 """Stackshots (kcdata) → the tasks of a system, with the names, queues, stacks and images of their threads.
 
-    item       u32 type, u32 size, u64 flags │ data, padded to 16 bytes
-    array      an item whose flags are u32 count, u32 type of an element; the size includes the padding
+    item       u32 type, u32 size, u64 flags │ data; the size includes the padding to 16 bytes
+    array      an item whose flags are u32 count, u32 type of an element
     container  an item "begin" whose data is the container's type … an item "end"
 
     stackshot ─ task ─┬ snapshot (pid, name), images
                       └ thread ─ snapshot (tid, state), name, queue, user and kernel frames
+
+pymobiledevice3 writes the same as JSON, with the paths of images that it knows, and containers by their ids.
 
 Sources: osfmk/kern/kcdata.h of apple-oss-distributions/xnu (types, structures), pymobiledevice3 and
 py-ios-device (which items devices send). No stackshot of a device was at hand.
@@ -13,11 +15,12 @@ py-ios-device (which items devices send). No stackshot of a device was at hand.
 
 from __future__ import annotations
 
+import json
 import struct
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, NamedTuple
 
 from tracekit.errors import InputError
 from tracekit.parsers.kdebug.kdebug_stream import decode_name
@@ -29,7 +32,7 @@ _ARRAYS = range(0x20, 0x30)
 _TASK, _THREAD = 0x903, 0x904
 _TASK_SNAPSHOT, _THREAD_SNAPSHOT = 0x905, 0x906
 _THREAD_NAME, _QUEUE_LABEL = 0x909, 0x928
-_IMAGES = 0x31
+_IMAGES, _TIMEBASE, _TICKS, _MICROSECONDS = 0x31, 0x32, 0x33, 0x35
 _KERNEL_FRAMES, _USER_FRAMES = 0x914, 0x916
 
 _ITEM = struct.Struct("<IIQ")
@@ -41,8 +44,20 @@ _TID_AND_STATE = struct.Struct("<q80xI")
 _WAITS, _RUNS = 0x1, 0x4
 """Bits of that state: TH_WAIT and TH_RUN of osfmk/kern/thread.h."""
 
-Image: TypeAlias = tuple[int, str]
-"""The load address and the UUID of a binary."""
+_MAX_NUMBER = 2**64 - 1
+
+
+class Image(NamedTuple):
+    """A binary: its load address, its UUID, and its path if that is known."""
+
+    address: int
+    uuid: str
+    path: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of its file; without a path, the UUID."""
+        return self.path.rpartition("/")[2] or self.uuid
 
 
 @dataclass
@@ -67,8 +82,20 @@ class StackshotTask:
     threads: list[StackshotThread] = field(default_factory=list)
 
 
-def parse_stackshot(content: bytes, name: str) -> list[StackshotTask]:
-    """Return the tasks of a stackshot, those of a cut-off one up to the cut.
+@dataclass
+class Stackshot:
+    """The tasks of a system at one moment: of the clock that counts ticks, and of the wall clock."""
+
+    tasks: list[StackshotTask] = field(default_factory=list)
+    ns_numerator: int = 0
+    ns_denominator: int = 0
+    ticks: int = 0
+    microseconds: int = 0
+    """Since 1970; 0 is unknown, as is a moment in ticks of 0."""
+
+
+def parse_stackshot(content: bytes, name: str) -> Stackshot:
+    """Return a stackshot, of a cut-off one what comes before the cut.
 
     Raises ``InputError`` for a compressed one, and for content that is none.
     """
@@ -80,7 +107,8 @@ def parse_stackshot(content: bytes, name: str) -> list[StackshotTask]:
         )
     if not content.startswith(STACKSHOT):
         raise InputError(name, "holds no stackshot of the kernel.", "Save the stackshot again.")
-    tasks: list[StackshotTask] = []
+    stackshot = Stackshot()
+    tasks = stackshot.tasks
     containers: list[int] = []
     for kind, flags, payload in _iter_items(content):
         if kind == _CONTAINER_BEGIN:
@@ -96,7 +124,21 @@ def parse_stackshot(content: bytes, name: str) -> list[StackshotTask]:
             _read_task_item(tasks[-1], kind, flags, payload)
         elif containers[-1:] == [_THREAD] and tasks and tasks[-1].threads:
             _read_thread_item(tasks[-1].threads[-1], kind, flags, payload)
-    return tasks
+        elif not containers:
+            _read_clock_item(stackshot, kind, payload)
+    return stackshot
+
+
+def _read_clock_item(stackshot: Stackshot, kind: int, payload: bytes) -> None:
+    if len(payload) < 8:
+        return
+    number = int.from_bytes(payload[:8], "little")
+    if kind == _TIMEBASE:
+        stackshot.ns_numerator, stackshot.ns_denominator = number & 0xFFFF_FFFF, number >> 32
+    elif kind == _TICKS:
+        stackshot.ticks = number
+    elif kind == _MICROSECONDS:
+        stackshot.microseconds = number
 
 
 def _iter_items(content: bytes) -> Iterator[tuple[int, int, bytes]]:
@@ -108,7 +150,7 @@ def _iter_items(content: bytes) -> Iterator[tuple[int, int, bytes]]:
         if kind == _BUFFER_END or position + size > len(content):
             return
         yield kind, flags, content[position : position + size]
-        position += -(-size // 16) * 16
+        position += size
 
 
 def _read_task_item(task: StackshotTask, kind: int, flags: int, payload: bytes) -> None:
@@ -123,7 +165,7 @@ def _read_thread_item(thread: StackshotThread, kind: int, flags: int, payload: b
     if kind == _THREAD_SNAPSHOT and len(payload) >= _TID_AND_STATE.size:
         tid, state = _TID_AND_STATE.unpack_from(payload)
         thread.tid = tid if tid > 0 else -1
-        thread.state = "Blocked" if state & _WAITS else "Running" if state & _RUNS else ""
+        thread.state = _describe_state(state)
     elif kind == _THREAD_NAME:
         thread.name = decode_name(payload)
     elif kind == _QUEUE_LABEL:
@@ -147,9 +189,90 @@ def parse_images(content: bytes) -> tuple[Image, ...]:
     entries = (
         (address, format_uuid(identity)) for address, identity in _ADDRESS_AND_UUID.iter_unpack(content)
     )
-    return tuple((address, identity) for address, identity in entries if identity)
+    return tuple(Image(address, identity) for address, identity in entries if identity)
 
 
 def format_uuid(identity: bytes) -> str:
     """Return 16 bytes as Apple's tools print a UUID; "" for zeros."""
     return str(uuid.UUID(bytes=identity)).upper() if any(identity) else ""
+
+
+def parse_stackshot_json(content: bytes, name: str) -> Stackshot:
+    """Return a stackshot that pymobiledevice3 wrote. Raises ``InputError`` for other content.
+
+    What is missing or of another type in it is left out: versions of the program differ.
+    """
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(name, "is no stackshot as JSON.", "Save it again with pymobiledevice3.") from error
+    root = _get_object(document)
+    if "task_snapshots" not in root:
+        raise InputError(
+            name, "is JSON without the tasks of a stackshot.", "Save it again with pymobiledevice3."
+        )
+    timebase = _get_object(root.get("mach_timebase_info"))
+    return Stackshot(
+        [_read_json_task(_get_object(task)) for task in _get_object(root["task_snapshots"]).values()],
+        _get_number(timebase.get("numer")),
+        _get_number(timebase.get("denom")),
+        _get_number(root.get("mach_absolute_time")),
+        _get_number(root.get("usecs_since_epoch")),
+    )
+
+
+def _read_json_task(task: Mapping[str, Any]) -> StackshotTask:
+    snapshot = _get_object(task.get("task_snapshot"))
+    images = (_get_object(image) for image in _get_list(task.get("dyld_load_info")))
+    return StackshotTask(
+        _get_number(snapshot.get("ts_pid"), missing=-1),
+        _get_text(snapshot.get("ts_p_comm")),
+        tuple(
+            Image(
+                _get_number(image.get("imageLoadAddress")),
+                _get_text(image.get("imageUUID")).upper(),
+                _get_text(image.get("imagePath")),
+            )
+            for image in images
+            if image.get("imageUUID")
+        ),
+        [_read_json_thread(_get_object(t)) for t in _get_object(task.get("thread_snapshots")).values()],
+    )
+
+
+def _read_json_thread(thread: Mapping[str, Any]) -> StackshotThread:
+    snapshot = _get_object(thread.get("thread_snapshot"))
+    state = _get_number(snapshot.get("ths_state"))
+    user, kernel = (
+        tuple(_get_number(_get_object(frame).get("lr")) for frame in _get_list(thread.get(name)))
+        for name in ("user_stack_frames", "kernel_stack_frames")
+    )
+    return StackshotThread(
+        _get_number(snapshot.get("ths_thread_id"), missing=-1),
+        _get_text(thread.get("pth_name")),
+        _get_text(thread.get("dispatch_queue_label")),
+        _describe_state(state),
+        user,
+        kernel,
+    )
+
+
+def _describe_state(state: int) -> str:
+    return "Blocked" if state & _WAITS else "Running" if state & _RUNS else ""
+
+
+def _get_object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _get_list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _get_text(value: object) -> str:
+    return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else ""
+
+
+def _get_number(value: object, missing: int = 0) -> int:
+    is_number = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_NUMBER
+    return int(value) if is_number and isinstance(value, int) else missing
