@@ -187,6 +187,29 @@ def _open_kernel_recording(path: str, options: _Options) -> Source:
     return open_kernel_recording(Path(path), _get_name(path), options.limits)
 
 
+def _open_device_recording(folder: Path, options: _Options) -> Source:
+    """Open a recording of ``record --via``: the stream with the log laid over it, or what can be read."""
+    from tracekit.parsers.kdebug.device_folder import DEVICE_LOG, DEVICE_STACKSHOT, DEVICE_STREAM, note_unread
+    from tracekit.parsers.kdebug.kdebug_source import open_kernel_recording
+
+    stream, log, stackshot = (folder / name for name in (DEVICE_STREAM, DEVICE_LOG, DEVICE_STACKSHOT))
+    name = _get_name(str(folder))
+    try:
+        source = open_kernel_recording(
+            stream, name, options.limits, stackshot if stackshot.is_file() else None
+        )
+    except (OSError, InputError) as error:
+        if not log.is_file():
+            raise
+        return note_unread(_open_text(str(log), options), stream.name, error)
+    if not log.is_file():
+        return source
+    try:
+        return _add_overlays(source, [log], 0, options)
+    except InputError as error:
+        return note_unread(source, log.name, error)
+
+
 def _open_pack(path: str, options: _Options) -> Source:
     from tracekit.parsers.pack.pack_source import PackSource
 
@@ -197,6 +220,7 @@ def _open_pack(path: str, options: _Options) -> Source:
 def _open_folder(path: str, options: _Options) -> Source:
     """Open the one bundle in a folder, or all its exports."""
     from tracekit.parsers.bundle.container import EXPORT_ENDINGS
+    from tracekit.parsers.kdebug.device_folder import DEVICE_JOURNAL
     from tracekit.parsers.pack.format import MANIFEST
 
     folder = Path(path)
@@ -209,6 +233,8 @@ def _open_folder(path: str, options: _Options) -> Source:
     if recordings:
         return _open_bundle(str(recordings[0]), options)
     _require_auto(path, options)
+    if (folder / DEVICE_JOURNAL).is_file():
+        return _open_device_recording(folder, options)
     if (folder / MANIFEST).is_file():
         raise InputError(
             path,

@@ -34,7 +34,8 @@ EXIT_CODES: Mapping[int, ExitCode] = MappingProxyType(
         ),
         4: ExitCode(
             "xctrace failed or is not installed",
-            "xctrace was needed, and failed or is not there. `doctor`: this machine cannot record.",
+            "xctrace (or the program of `record --via`) was needed, and failed or is not there."
+            " `doctor`: this machine cannot record.",
         ),
         5: ExitCode(
             "a requirement cannot be measured in this recording",
@@ -95,6 +96,12 @@ class NotMeasurableError(TracekitError):
     """The recordings do not show what was asked (exit code 5, as for an open requirement)."""
 
     exit_code = 5
+
+
+class DeviceProgramError(TracekitError):
+    """The program that records a device in the place of xctrace failed (exit code 4)."""
+
+    exit_code = 4
 
 
 class XctraceError(TracekitError):

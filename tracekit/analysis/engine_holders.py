@@ -1,4 +1,4 @@
-"""Which processes held memory on the Neural Engine, and during how many calls.
+"""Processes that held memory on the Neural Engine, and the calls meanwhile.
 
 Held memory is of programs that are loaded: it shows neither that they ran nor which call they served.
 """

@@ -7,14 +7,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 import tracekit
 from tracekit.cli.analysing import add_models
 from tracekit.cli.durations import parse_seconds, parse_size_bytes
-from tracekit.cli.output import HELP, Progress, add_via_option, check_output, guess_format, write_output
+from tracekit.cli.output import HELP, Progress, check_output, guess_format, write_output
 from tracekit.cli.record_series import (
     SavedRecording,
     finish_series,
@@ -180,7 +180,13 @@ if TYPE_CHECKING:
 @click.option(
     "--xctrace", "xctrace_path", metavar="PATH", help="Use this xctrace instead of the selected Xcode's."
 )
-@add_via_option
+@click.option(
+    "--via",
+    type=click.Choice(["auto", "native", "xctrace", "pymobiledevice3"]),
+    default="auto",
+    help="Reader of the .trace: native and, if that fails, xctrace (default: auto), or only one of them."
+    " pymobiledevice3: record an iPhone without a Mac, with that program, which is to be installed apart.",
+)
 def record_command(
     arguments: tuple[str, ...],
     show_plan: bool,
@@ -189,7 +195,7 @@ def record_command(
     end_leftover: bool,
     no_analysis: bool,
     xctrace_path: str | None,
-    via: Via,
+    via: Via | Literal["pymobiledevice3"],
     **request_options: Any,
 ) -> None:
     """Record an app with xctrace on a Mac, keep the .trace, and print which engine ran each call.
@@ -206,10 +212,16 @@ def record_command(
       tracekit record --app old/MyApp.app --interleave new/MyApp.app --launch -o fix.trace
       tracekit record --app MyApp --device "My iPhone" --preset coreml
       tracekit record --app MyApp --dry-run
+      tracekit record --via pymobiledevice3 --device UDID
 
     Exit code 4 if xctrace fails or its recording cannot be used; the message names what is left of it. 130
     if Ctrl-C ends a series (--count, --interleave, --compute-units) before its last recording is whole.
     """
+    if via == "pymobiledevice3":
+        from tracekit.cli.record_device import record_from_device
+
+        record_from_device(click.get_current_context(), analyze=not no_analysis)
+        return
     if report is not None:
         if no_analysis:
             raise UsageError("--report needs the analysis: leave out --no-analysis.")

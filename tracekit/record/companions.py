@@ -200,7 +200,14 @@ def _may_sudo(tool: str) -> bool:
     return run_command(["sudo", "-n", "-l", tool], _SUDO_SECONDS).ok
 
 
-class _RunningTool:
+def find_error_line(errors: str) -> str:
+    """Return the line of a tool's messages that names an error, or the last one; "" without any."""
+    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    line = next((line for line in lines if "ERROR" in line), lines[-1] if lines else "")
+    return line[:_MAX_ERROR_CHARACTERS].rstrip(".")
+
+
+class RunningTool:
     """One tool at work: its process, and the thread that copies its output to a file."""
 
     def __init__(self, word: str, command: Sequence[str], final: Path) -> None:
@@ -222,9 +229,7 @@ class _RunningTool:
             self._file.close()
             self._errors.close()
             self.path.unlink(missing_ok=True)
-            raise UsageError(
-                f"--with {word}: {command[0]} cannot be started: {error.strerror or error}."
-            ) from error
+            raise UsageError(f"{command[0]} cannot be started: {error.strerror or error}.") from error
         assert self._process.stdout is not None  # a pipe
         self._pipe: IO[bytes] = self._process.stdout
         self._is_ending = threading.Event()
@@ -247,6 +252,10 @@ class _RunningTool:
             with suppress(OSError):
                 self._pipe.close()
 
+    def is_running(self) -> bool:
+        """Return False when the tool has ended by itself."""
+        return self._process.poll() is None
+
     def end(self) -> None:
         """End the tool; what it has written is in its file. May be called again."""
         if self._file.closed:
@@ -261,11 +270,10 @@ class _RunningTool:
         with suppress(OSError):
             self._file.close()
         self._errors.seek(0)
-        words = self._errors.read(4096).decode("utf-8", "replace").strip().splitlines()
+        reason = find_error_line(self._errors.read(4096).decode("utf-8", "replace"))
         self._errors.close()
         if exit_code not in (None, 0) and not self.problem:
-            final_output = f": {words[-1][:_MAX_ERROR_CHARACTERS]}" if words else ""
-            self.problem = f"it ended by itself with code {exit_code}{final_output}"
+            self.problem = f"it ended by itself with code {exit_code}" + (f": {reason}" if reason else "")
 
 
 class Companions:
@@ -274,12 +282,12 @@ class Companions:
     def __init__(self, words: Sequence[str], final: Path, seconds: float, *, is_root: bool) -> None:
         self._words, self._final = words, final
         self._commands = build_companion_commands(words, seconds, is_root=is_root)
-        self._running: list[_RunningTool] = []
+        self._running: list[RunningTool] = []
 
     def __enter__(self) -> Self:
         try:
             for word, command in zip(self._words, self._commands, strict=True):
-                self._running.append(_RunningTool(word, command, self._final))
+                self._running.append(RunningTool(word, command, self._final))
         except BaseException:
             self.__exit__()
             raise

@@ -28,7 +28,7 @@ _MOST_PIDS = 32_768
 
 
 class ProcessTable(Protocol):
-    """What the sampler needs of the system."""
+    """The calls of the system that the sampler needs."""
 
     def list_pids(self) -> list[int]:
         """Return the numbers of all processes."""

@@ -1,4 +1,4 @@
-"""Who ran during a kdebug recording: processes, threads with their names, and the images of each process.
+"""Processes, threads and images of a kdebug recording, with their names.
 
 The thread map and stackshots list what ran at the beginning; events add what began, was named or was loaded
 later. Names of threads and queues are known where a stackshot lists them, or an event names them. Codes:
@@ -37,7 +37,7 @@ class KnownThread:
 
 @dataclass
 class KdebugTasks:
-    """What is known of the threads by tid, and of processes by pid."""
+    """The threads by tid, and the names and images of processes by pid."""
 
     threads: dict[int, KnownThread] = field(default_factory=dict)
     process_names: dict[int, str] = field(default_factory=dict)

@@ -200,7 +200,7 @@ def format_uuid(identity: bytes) -> str:
 def parse_stackshot_json(content: bytes, name: str) -> Stackshot:
     """Return a stackshot that pymobiledevice3 wrote. Raises ``InputError`` for other content.
 
-    What is missing or of another type in it is left out: versions of the program differ.
+    Values that are missing or of another type are left out: versions of the program differ.
     """
     try:
         document = json.loads(content)

@@ -1,4 +1,4 @@
-"""Which processes held memory on the Neural Engine, as rows and sentences."""
+"""Processes that held memory on the Neural Engine, as rows and sentences."""
 
 from __future__ import annotations
 

@@ -1,0 +1,38 @@
+"""The folder of a recording of ``tracekit record --via pymobiledevice3``: the names of its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tracekit.model.tables import Table
+from tracekit.model.trace import Issue, RunInfo
+from tracekit.parsers.source import Source
+
+DEVICE_STREAM, DEVICE_STACKSHOT = "stream.ktrace", "stackshot.json"
+DEVICE_LOG, DEVICE_JOURNAL = "log.ndjson", "device.json"
+
+
+class _NotedSource:
+    """A source with one issue more. Implements ``Source``."""
+
+    def __init__(self, source: Source, issue: Issue) -> None:
+        self.name, self.has_toc = source.name, source.has_toc
+        self._source, self._issue = source, issue
+
+    def toc(self) -> tuple[RunInfo, ...]:
+        """See ``Source.toc``."""
+        return self._source.toc()
+
+    def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
+        """See ``Source.tables``."""
+        return self._source.tables(schema, run)
+
+    def issues(self, run: int | None = None) -> tuple[Issue, ...]:
+        """See ``Source.issues``."""
+        return (*self._source.issues(run), self._issue)
+
+
+def note_unread(source: Source, file: str, error: Exception) -> Source:
+    """Return the source with an issue about a file beside it that is left out, and why."""
+    problem = str(getattr(error, "problem", error)).rstrip(".")
+    return _NotedSource(source, Issue("warning", "file-skipped", f"{file} is left out: it {problem}"))
