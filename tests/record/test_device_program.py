@@ -178,7 +178,8 @@ def test_no_program_outlives_the_recording(device: Path, number: signal.Signals)
     ]
     process = subprocess.Popen([*command, "--no-analysis"], stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 20
-    while not any(Path().glob("x.device/.tracekit-log*")) and time.monotonic() < deadline:
+    stream = Path("x.device/stream.ktrace")
+    while not (stream.exists() and stream.stat().st_size) and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(number)
     process.wait(20)

@@ -65,6 +65,22 @@ def json_line(clock: str, process: str, pid: int, tid: int, subsystem: str, mess
     return json.dumps(entry) + "\n"
 
 
+def device_line(clock: str, process: str, pid: int, tid: int, subsystem: str, message: str) -> str:
+    """Return a line of ``pymobiledevice3 developer dvt oslog --format json``."""
+    entry = {
+        "timestamp": f"2024-03-26T{clock}-07:00",
+        "pid": pid,
+        "message_type": "Default",
+        "subsystem": subsystem,
+        "category": "client",
+        "image_name": "Lib",
+        "message": message,
+        "format_string": None,
+        "arguments": [],
+    }
+    return json.dumps(entry) + "\n"
+
+
 STYLES: dict[str, tuple[Style, str, str]] = {
     "default": (
         default,
@@ -74,6 +90,7 @@ STYLES: dict[str, tuple[Style, str, str]] = {
     "compact": (compact, "Timestamp               Ty Process[PID:TID]\n", ""),
     "syslog": (syslog, "Timestamp                       (process)[PID]    \n", ""),
     "ndjson": (json_line, "", '{"count":6,"finished":1}\n'),
+    "pymobiledevice3": (device_line, "", ""),
 }
 
 
@@ -121,10 +138,15 @@ def test_every_style_gives_the_same(tmp_path: Path, style: str) -> None:
     powered = trace.tracks[trace.tracks["name"] == "Neural Engine powered"]
     assert powered["time_ns"].tolist() == [500_000_000, 1_500_000_000, 2_000_000_000]
     assert powered["value"].fillna(-1).tolist() == [1, 0, -1]
-    unrelated = {"default": 2, "compact": 2, "syslog": 2, "ndjson": 1}[style]
-    assert issue_codes(trace) == {"log-lines-unrelated": unrelated, "log-lines-unread": 1}
+    unrelated = {"ndjson": 1, "pymobiledevice3": 0}.get(style, 2)
+    unread = {"log-lines-unrelated": unrelated, "log-lines-unread": 1}
+    assert issue_codes(trace) == {code: count for code, count in unread.items() if count}
     analysis = analyze(trace)
-    process = "process 812" if style == "syslog" else "App (812)"  # that style names no thread
+    has_process = style not in (
+        "syslog",
+        "pymobiledevice3",
+    )  # the former names no thread, the latter no process
+    process = "App (812)" if has_process else "process 812"
     assert analysis.headline == (
         f"The log about the Neural Engine shows 2 requests of {process}, of which 1 failed; 1 refusal of an operator;"
         " power on in 1 period, 1.00 s in total, of no known process. It has no engine time, and by default not"

@@ -10,6 +10,8 @@
 default, NSLog and dmesg are from real files; compact and syslog from published excerpts; the names in JSON
 from programs that read it. A line of none of these forms continues the message before it.
 
+pymobiledevice3 prints lines of a device as JSON with names of its own (version 11.45.0).
+
 A signpost in JSON has ``eventType`` "signpostEvent" and ``signpostName``, ``signpostType`` (begin, end,
 event), ``signpostID`` and ``signpostScope`` (a line of ``log show --signpost --style ndjson`` in the tests
 of a public program); ``machTimestamp`` counts ticks of a clock that is never set.
@@ -119,7 +121,8 @@ def is_json(head: str) -> bool:
     head = head.lstrip("\ufeff \t\r\n[")
     if head.startswith(PREAMBLE):
         head = head.partition("\n")[2].lstrip(" \t\r\n[")
-    return head[:1] == "{" and any(key in head for key in ('"eventMessage"', '"traceID"', '"signpostName"'))
+    keys = ('"eventMessage"', '"traceID"', '"signpostName"', '"message_type"')
+    return head[:1] == "{" and any(key in head for key in keys)
 
 
 def parse_line(line: str) -> LogEntry | None:
@@ -166,6 +169,8 @@ def parse_object(text: str) -> LogEntry | None:
         return None
     if not isinstance(entry, dict):
         return None
+    if "message_type" in entry:
+        entry = _translate_device_line(entry)
     message, event = entry.get("eventMessage"), entry.get("eventType")
     is_loss = event == _LOSS
     if not isinstance(message, str):
@@ -191,6 +196,23 @@ def parse_object(text: str) -> LogEntry | None:
         ticks=_get_number(entry, "machTimestamp"),
         is_loss=is_loss,
     )
+
+
+def _translate_device_line(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a line of ``pymobiledevice3 developer dvt oslog --format json`` with the names of ``log``.
+
+    A signpost in it has no identifier, so no pair could be made of two: it stays a line of text.
+    """
+    return {
+        "timestamp": _get_text(entry, "timestamp").replace("T", " ", 1),
+        "eventMessage": entry.get("message"),
+        "processID": entry.get("pid"),
+        "processImagePath": _KERNEL if entry.get("pid") == 0 else "",  # no other process is named
+        "subsystem": entry.get("subsystem"),
+        "category": entry.get("category"),
+        "messageType": entry.get("message_type"),
+        "senderImagePath": entry.get("image_name"),
+    }
 
 
 def _get_signpost(entry: Mapping[str, Any]) -> Signpost | None:
