@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracekit.checks.parser import parse_change, parse_requirement
-from tracekit.checks.requirements import ChangeRule, Condition, EnginePresence, Metric
+from tracekit.checks.requirements import RATE, ChangeRule, Condition, EnginePresence, Metric
+from tracekit.comparison.metrics import FIRST_TOKEN
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import Phase
 
@@ -51,6 +52,21 @@ LENGTH = "length"
         ("calls > 10", Condition(Metric("calls"), ">", 10.0)),
         ("calls > 16.7ms <= 1%", Condition(Metric("late", limit_ns=16.7e6), "<=", 0.01)),
         ("calls > 500 us in Net <= 0.01", Condition(Metric("late", limit_ns=5e5), "<=", 0.01, "Net")),
+        ("tokens per second >= 20", Condition(Metric(RATE, "", "mean", "decode"), ">=", 20.0)),
+        ("tokens per second >= 20 in decode", Condition(Metric(RATE, "", "mean", "decode"), ">=", 20.0)),
+        (
+            "min tokens per second in prefill > 500 in Chat",
+            Condition(Metric(RATE, "", "min", "prefill"), ">", 500.0, "Chat"),
+        ),
+        (
+            "tokens per second in Chat >= 20 in decode",
+            Condition(Metric(RATE, "", "mean", "decode"), ">=", 20.0, "Chat"),
+        ),
+        ("time to first token <= 300ms", Condition(Metric(FIRST_TOKEN, "", "max"), "<=", 3e8)),
+        (
+            "p50 time to first token <= 0.3s in Chat",
+            Condition(Metric(FIRST_TOKEN, "", "p50"), "<=", 3e8, "Chat"),
+        ),
         ("load <= 500ms", Condition(Metric("load"), "<=", 5e8)),
         ("compile == 0ms", Condition(Metric("compile"), "==", 0.0)),
         ("thermal <= fair", Condition(Metric("thermal"), "<=", 1.0)),
@@ -99,6 +115,14 @@ def test_what_is_forbidden(text: str, expected: Any) -> None:
         ("load > +100ms", ChangeRule("load > +100ms", "load", ">", 1e8, False)),
         ("CPU samples > +5%", ChangeRule("CPU samples > +5%", "CPU samples", ">", 0.05, True)),
         ("mean > +5%", ChangeRule("mean > +5%", "mean", ">", 0.05, True)),
+        (
+            "tokens per second < -10%",
+            ChangeRule("tokens per second < -10%", "tokens per second in decode", "<", -0.1, True),
+        ),
+        (
+            "time to first token > +50ms in Chat",
+            ChangeRule("time to first token > +50ms in Chat", "time to first token", ">", 5e7, False, "Chat"),
+        ),
         ("package energy > +5%", ChangeRule("package energy > +5%", "package energy", ">", 0.05, True)),
         (
             "calls > 16.70ms in Net > +2 points",

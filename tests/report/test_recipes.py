@@ -55,6 +55,11 @@ ANSWERED = {
     "engines": ("fallback-midway-ios27", "SpeechEncoder left the Neural Engine after its 6th call"),
     "slow-call": ("waiting-app-ios27", "Call 4 of Segmenter took 24.9 ms, the typical call 17.9 ms"),
     "call-time": ("waiting-app-ios27", "21 calls took 504 ms in all: Neural Engine 45 %"),
+    "language-model": (
+        "language-model-leaves-engine-macos27",
+        "The first token took 37.2 ms (median of 2 requests); decode made 42.4 tokens per second. Engines by"
+        " token: prefill ANE, decode ANE 16, GPU 24.",
+    ),
     "left-engine": ("fallback-midway-ios27", "SpeechEncoder left the Neural Engine"),
     "pieces": ("waiting-app-ios27", "No model is seen with half of its calls cut into pieces"),
     "first-call": ("concurrent-models-ios27", "No model is seen to be compiled, or loaded again"),
@@ -69,6 +74,7 @@ REFUSED = {
     "engines": ("kperf-samples-macos26", "it shows no call of a model"),
     "slow-call": ("foundation-models-macos27", "no model has three calls to compare"),
     "call-time": ("kperf-samples-macos26", "it shows no call of a model"),
+    "language-model": ("fallback-midway-ios27", "no signpost marks a request to a language model"),
     "left-engine": ("failing-requests-macos27", "the engine of 3 of 10 calls is unknown"),
     "requested-engine": ("waiting-app-ios27", "the compute units that the app requested are not known"),
     "pieces": ("ane-espresso-macos13", "no table measured the ANE"),

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tracekit.checks.requirements import ChangeRule
 from tracekit.checks.results import ChangeResult, Outcome
 from tracekit.comparison.cautions import REPEATED
-from tracekit.comparison.metrics import ENERGY_METRICS, RUN_METRICS
+from tracekit.comparison.metrics import ENERGY_METRICS, REQUEST_METRICS, RUN_METRICS
 from tracekit.comparison.result import Comparison, Difference, Group
 from tracekit.comparison.turns import NOT_IN_TURN
 from tracekit.text import plural
@@ -180,4 +180,4 @@ def estimate_runs_needed(result: ChangeResult) -> int | None:
 
 
 def _name_unit(row: Difference) -> str:
-    return "run" if row.metric in (*RUN_METRICS, *ENERGY_METRICS) else "call"
+    return "run" if row.metric in (*RUN_METRICS, *ENERGY_METRICS, *REQUEST_METRICS) else "call"

@@ -22,7 +22,7 @@ from tracekit.checks.engine_presence import count_presence
 from tracekit.checks.findings import count_excluded_findings
 from tracekit.checks.intervals import Interval, estimate_interval, estimate_ratio_interval, parse_statistic
 from tracekit.checks.recording_values import count_issues, find_hottest_state, price_call, sum_preparation
-from tracekit.checks.requirements import ENGINE_NAMES, OF_RUN, Absence, EnginePresence, Metric
+from tracekit.checks.requirements import ENGINE_NAMES, OF_REQUESTS, OF_RUN, Absence, EnginePresence, Metric
 from tracekit.checks.results import MetricValue
 from tracekit.comparison.metrics import LATE
 from tracekit.comparison.observations import SUBMISSION_COUNTS, Observations
@@ -75,6 +75,11 @@ class MetricEvaluator:
     def _evaluate(self, metric: Metric, scope: str, highest_is_worst: bool) -> MetricValue:
         if metric.quantity in OF_RUN:
             return self._evaluate_run(metric, scope)
+        if metric.quantity in OF_REQUESTS:
+            # Few checks are about language models: the others need none of the imports.
+            from tracekit.checks.request_values import measure_requests
+
+            return measure_requests(self._observations, metric, scope, self._confidence)
         rows = self.mark_windows(scope)
         if metric.quantity == "calls":
             return self._count_windows(rows)

@@ -9,11 +9,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from itertools import pairwise
 
 from tracekit.analysis.findings.find import KINDS
 from tracekit.checks.expression import ExpressionParser
 from tracekit.checks.requirements import (
     ENGINE_NAMES,
+    RATE,
     Absence,
     ChangeRule,
     Condition,
@@ -24,7 +26,7 @@ from tracekit.checks.requirements import (
 )
 from tracekit.checks.tokenizer import Tokenizer
 from tracekit.comparison.cautions import THERMAL
-from tracekit.comparison.metrics import LATE, list_all_names
+from tracekit.comparison.metrics import FIRST_TOKEN, LATE, list_all_names
 from tracekit.comparison.observations import SUBMISSION_COUNTS
 from tracekit.model.issue_codes import ISSUE_CODES
 from tracekit.model.power_rails import RAILS
@@ -39,7 +41,7 @@ _SEVERITIES = ("error", "warning", "info")
 _OF_RUN = ("load", "compile", "thermal", "issues", "errors", "warnings")
 _METRIC_WORDS = (
     *("p50", "p90", "p99", "first", "warm", *_STATISTICS, "length", "hand-offs", "calls"),
-    *("submissions", "segments", "no finding"),
+    *("submissions", "segments", "tokens per second", "time to first token", "no finding"),
     *(*_OF_RUN, *_VERDICTS, "RUNTIME"),
 )
 _PHASES = tuple(str(phase) for phase in Phase)
@@ -91,11 +93,13 @@ class _RecordingParser(ExpressionParser):
     def parse_condition(self) -> Condition:
         start = self._tokens.position
         metric = self._parse_metric()
+        metric = self._parse_phase(metric)
         scope = self._parse_scope()
         if self._tokens.ended:
             raise self._tokens.make_error("a comparison is missing here, such as '<= 8ms'.")
         operator = self._parse_operator()
         value = self._parse_value(metric)
+        metric = self._parse_phase(metric)
         scope = self._parse_end(scope)
         if scope and metric.quantity in ("thermal", "issues"):
             raise self._tokens.make_error(
@@ -128,10 +132,12 @@ class _RecordingParser(ExpressionParser):
     def parse_change(self, text: str) -> ChangeRule:
         tokens = self._tokens
         start = tokens.next_position()
-        metric = self._parse_metric()
+        metric = self._parse_phase(self._parse_metric())
         # compare has one statistic per engine metric and does not name it: "ANE busy", not "p90 ANE busy".
         name = replace(metric, statistic="").name if metric.engine else metric.name
         name = SUBMISSION_COUNTS.get(name, name)
+        if metric.quantity == FIRST_TOKEN:
+            name = FIRST_TOKEN  # of which compare has the median
         implied = not metric.engine or metric.statistic == choose_default_statistic(metric.quantity)
         if not implied or (name not in list_all_names() and metric.quantity != LATE):
             raise tokens.make_unknown_error("metric of compare", metric.name, list_all_names(), start)
@@ -199,6 +205,41 @@ class _RecordingParser(ExpressionParser):
         tokens.position = start
         return None
 
+    def _parse_phase(self, metric: Metric) -> Metric:
+        """Read ``in decode`` or ``in prefill`` behind a rate of tokens, which is else that of decode."""
+        tokens = self._tokens
+        start = tokens.position
+        if metric.quantity == RATE and tokens.take_if("in"):
+            phase = tokens.take_if("decode", "prefill")
+            if phase:
+                return replace(metric, part=phase)
+        tokens.position = start
+        return metric
+
+    def _parse_request_metric(self) -> Metric | None:
+        """Read ``[statistic] tokens per second`` or ``time to first token``; None for any other."""
+        tokens = self._tokens
+        start = tokens.position
+        statistic = self._parse_statistic()
+        if tokens.take_if("tokens"):
+            self._require_words("tokens", "per", "second")
+            if statistic.startswith("p"):
+                raise tokens.make_error(
+                    "tokens per second are a mean over all tokens; min is the slowest request."
+                )
+            return Metric(RATE, statistic=statistic or choose_default_statistic(RATE), part="decode")
+        if tokens.take_if("time"):
+            self._require_words("time", "to", "first", "token")
+            return Metric(FIRST_TOKEN, statistic=statistic or choose_default_statistic(FIRST_TOKEN))
+        tokens.position = start
+        return None
+
+    def _require_words(self, *words: str) -> None:
+        """Read the words after the first, or raise ``UsageError``."""
+        for before, word in pairwise(words):
+            if not self._tokens.take_if(word):
+                raise self._tokens.make_error(f"'{word}' is missing after '{before}'.")
+
     # metric = "calls" [">" time] | "load" | … | ["warm"] [statistic] quantity
 
     def _parse_metric(self) -> Metric:
@@ -206,6 +247,8 @@ class _RecordingParser(ExpressionParser):
         position = tokens.next_position()
         if energy := self._parse_energy():
             return energy
+        if of_requests := self._parse_request_metric():
+            return of_requests
         if tokens.take_if("calls", "windows"):
             limit_ns = self._parse_deadline()
             return Metric("calls") if limit_ns is None else Metric(LATE, limit_ns=limit_ns)
@@ -332,7 +375,8 @@ class _RecordingParser(ExpressionParser):
         if metric.kind == "energy":
             return float(number * self._parse_unit("an energy", _UNITS_OF_ENERGY))
         if tokens.peek() and tokens.peek().lower() != "in":
-            raise tokens.make_error(f"'{metric.name}' is a count and takes no unit.")
+            noun = "rate" if metric.kind == "rate" else "count"
+            raise tokens.make_error(f"'{metric.name}' is a {noun} and takes no unit.")
         return float(number)
 
     def _parse_unit(self, expected: str, units: Mapping[str, int] = _UNITS) -> int:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from tracekit.comparison.metrics import LATE, name_late_calls
+from tracekit.comparison.metrics import FIRST_TOKEN, LATE, name_late_calls
 from tracekit.comparison.observations import SUBMISSION_COUNTS
 from tracekit.model.vocabulary import SERVING, Phase
 
 Operator: TypeAlias = Literal["<=", "<", ">=", ">", "==", "!="]
-Kind: TypeAlias = Literal["time", "energy", "share", "count", "thermal"]
-AMOUNTS: tuple[Kind, ...] = ("time", "energy")
+Kind: TypeAlias = Literal["time", "energy", "rate", "share", "count", "thermal"]
+AMOUNTS: tuple[Kind, ...] = ("time", "energy", "rate")
 """Kinds whose differences between runs are factors."""
 
 ENGINE_NAMES = tuple(str(engine) for engine in SERVING)
@@ -21,6 +21,9 @@ PER_WINDOW = ("hand-offs", *SUBMISSION_COUNTS)
 """Counts that each call has."""
 OF_RUN = ("issues", "thermal", "load", "compile", "energy")
 """Numbers that a recording has once."""
+RATE = "tokens per second"
+OF_REQUESTS = (FIRST_TOKEN, RATE)
+"""Numbers of requests to language models."""
 _COUNTS = ("calls", "issues", *PER_WINDOW)
 
 
@@ -28,8 +31,8 @@ _COUNTS = ("calls", "issues", *PER_WINDOW)
 class Metric:
     """A number of a recording; ``statistic`` is "" where the quantity is a single number by itself.
 
-    ``part`` is "first" or "warm" (all calls but the first), ``code`` an issue's code or severity,
-    ``limit_ns`` the deadline of late calls.
+    ``part`` is "first" or "warm" (all calls but the first), or the phase of a rate of tokens; ``code`` is an
+    issue's code or severity, ``limit_ns`` the deadline of late calls.
     """
 
     quantity: str
@@ -48,6 +51,8 @@ class Metric:
             return "thermal"
         if self.quantity == "energy":
             return "energy"
+        if self.quantity == RATE:
+            return "rate"
         return "count" if self.quantity in _COUNTS else "time"
 
     @property
@@ -56,6 +61,9 @@ class Metric:
         quantity = self.quantity
         if quantity == LATE:
             return name_late_calls(self.limit_ns)
+        if quantity == RATE:
+            statistic = "" if self.statistic == choose_default_statistic(RATE) else f"{self.statistic} "
+            return f"{statistic}{RATE} in {self.part}"
         if quantity == "length":
             quantity = "" if self.statistic or self.part == "first" else "length"
         implied = self.part == "first" or self.statistic == choose_default_statistic(self.quantity)
@@ -134,4 +142,6 @@ def choose_default_statistic(quantity: str) -> str:
     """Return the statistic of a quantity that is written without one."""
     if quantity in ("busy", "waiting", "samples"):
         return "p90"
-    return {"busy share": "mean", **dict.fromkeys(PER_WINDOW, "max")}.get(quantity, "")
+    return {"busy share": "mean", FIRST_TOKEN: "max", RATE: "mean", **dict.fromkeys(PER_WINDOW, "max")}.get(
+        quantity, ""
+    )

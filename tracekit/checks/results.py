@@ -84,6 +84,8 @@ class MetricValue:
     """The findings that a requirement excludes, and the recording that has them."""
     plan: PlanPart | None = None
     """Of a number of a plan."""
+    noun: str = "call"
+    """The things that ``windows`` counts."""
     calls: tuple[FloatArray, FloatArray] | None = field(default=None, compare=False, repr=False)
     """The calls behind a percentile or mean, with the least and the most that unknown ones could have."""
 

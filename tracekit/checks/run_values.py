@@ -147,7 +147,7 @@ def _estimate_all_calls_interval(
             for end in (0, 1)
         )
         return lower_interval[0], upper_interval[1]
-    if metric.kind == "energy":  # a number of a run as a whole, which its calls do not show to vary
+    if metric.kind in ("energy", "rate"):  # a number of a run as a whole, which its calls do not show to vary
         return math.inf, -math.inf
     windows = np.array([value.windows for value in values], float)
     count = int(windows.sum())

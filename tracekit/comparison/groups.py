@@ -12,7 +12,7 @@ from tracekit.comparison.metrics import METRICS, GroupSide
 from tracekit.comparison.observations import Observations
 from tracekit.comparison.result import Group, GroupKind, OneSided
 from tracekit.comparison.rows import Sides, iter_group_rows
-from tracekit.comparison.run_metrics import iter_energy_rows
+from tracekit.comparison.run_metrics import iter_energy_rows, iter_request_rows
 from tracekit.comparison.sessions import NOTHING_GIVEN, GivenSpread
 from tracekit.model.columns import BoolArray
 
@@ -92,7 +92,7 @@ def build_groups(compared: ComparedRuns) -> tuple[tuple[Group, ...], tuple[OneSi
         else:
             rows = tuple(iter_group_rows(of_group, of_group.metrics))
             by_windows[windows] = Group(*key, pair[0].windows, pair[1].windows, rows, grid=of_group.grid)
-    groups = tuple(_add_energy(group, compared) for group in by_windows.values())
+    groups = tuple(_add_requests(_add_energy(group, compared), compared) for group in by_windows.values())
     return groups, tuple(one_sided), len(keys) - 1 - len(largest)
 
 
@@ -102,6 +102,16 @@ def _add_energy(group: Group, compared: ComparedRuns) -> Group:
     if len(models) != 1:
         return group
     rows = iter_energy_rows(compared.base, compared.new, compared.noise, compared.spread, models[0])
+    return replace(group, rows=(*group.rows, *rows))
+
+
+def _add_requests(group: Group, compared: ComparedRuns) -> Group:
+    """Return the group with the numbers of requests to its model; of all calls with those of all requests."""
+    models = [name for kind, name in group.names if kind == "model"]
+    if len(models) > 1 or (not models and group.kind != "all"):
+        return group
+    model = models[0] if models else None
+    rows = iter_request_rows(compared.base, compared.new, compared.noise, compared.spread, model)
     return replace(group, rows=(*group.rows, *rows))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -99,6 +99,10 @@ RUN_METRICS = ("load", "compile")
 """Metrics of whole runs."""
 ENERGY_METRICS = {f"{rail} energy": rail for rail in RAILS}
 """Energy of a call of a model, one number per run, and its rail."""
+FIRST_TOKEN = "time to first token"  # noqa: S105 - of a language model
+DECODE_RATE = "tokens per second in decode"
+REQUEST_METRICS: Mapping[str, Unit] = {FIRST_TOKEN: "ns", DECODE_RATE: "tokens/s"}
+"""Numbers of requests to language models, one per run: the median time, and the rate of all tokens."""
 
 
 def name_late_calls(limit_ns: float) -> str:
@@ -118,7 +122,7 @@ def list_metrics(limits_ns: Iterable[float]) -> list[GroupMetric]:
 
 def list_all_names() -> list[str]:
     """Return the names of every metric that a comparison can have without a deadline."""
-    return list(chain((metric.name for metric in METRICS), RUN_METRICS, ENERGY_METRICS))
+    return list(chain((metric.name for metric in METRICS), RUN_METRICS, ENERGY_METRICS, REQUEST_METRICS))
 
 
 @dataclass(frozen=True)
@@ -151,7 +155,7 @@ def run_values(runs: Sequence[FloatArray], statistic: Statistic) -> FloatArray:
 
 def is_amount(unit: Unit) -> bool:
     """Return True for times and other weights, whose differences are factors."""
-    return unit in ("ns", "mJ", "cycles", "events", "hits")
+    return unit in ("ns", "mJ", "tokens/s", "cycles", "events", "hits")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from tracekit.model.columns import BoolArray
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 Names: TypeAlias = npt.NDArray[np.object_]
-Unit: TypeAlias = Literal["ns", "mJ", "share", "count", "cycles", "events", "samples", "hits"]
+Unit: TypeAlias = Literal["ns", "mJ", "tokens/s", "share", "count", "cycles", "events", "samples", "hits"]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from tracekit.comparison.estimates import (
     estimate_within_runs,
     scale_of,
 )
-from tracekit.comparison.metrics import ENERGY_METRICS, RUN_METRICS
+from tracekit.comparison.metrics import ENERGY_METRICS, REQUEST_METRICS, RUN_METRICS
 from tracekit.comparison.observations import Observations
 from tracekit.comparison.quantities import Amount, Unit
 from tracekit.comparison.result import Difference, Value
@@ -51,6 +51,24 @@ def iter_energy_rows(
         ]
         if values[0].value is not None and values[1].value is not None:
             yield _compare_values(name, "mJ", values, spread)
+
+
+def iter_request_rows(
+    base: _Runs, new: _Runs, noise: Sequence[_Runs], spread: GivenSpread, model: str | None
+) -> Iterator[Difference]:
+    """Yield the numbers of requests to a language model that a side shows; None is whichever model."""
+    if all(run.analysis.generations is None for run in (*base, *new)):
+        return
+    from tracekit.comparison.request_metrics import compare_within, measure_request
+
+    for name, unit in REQUEST_METRICS.items():
+        sides = [[measure_request(run, name, model) for run in side] for side in (base, new, *noise)]
+        values = [_average_runs([measured.amount for measured in side]) for side in sides]
+        if values[0].value is None and values[1].value is None:
+            continue
+        row = _compare_values(name, unit, values, spread)
+        estimate = None if row.judgement != "too few to tell" else compare_within(sides[0], sides[1])
+        yield row if estimate is None else build_tested_row(name, unit, (values[0], values[1]), estimate)
 
 
 def measure_energy(run: Observations, rail: str, model: str) -> Amount:

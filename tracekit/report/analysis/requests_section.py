@@ -32,20 +32,27 @@ _LEAST_SHARE = 0.005
 _MOST_PARTS = 6
 _RANKS = {BudgetPart.UNKNOWN: 2}
 _ALL = "all"
+MOST_REQUESTS = 12
+"""The requests of a model that are listed at least, if there are so many."""
 
 
 def build_requests(analysis: Analysis, extent: Extent, _notes: Footnotes) -> Section:
     """Return the requests with their speed, then the parts of each phase."""
     generations = analysis.generations
     assert generations is not None, "a document without requests leaves this section out"
-    groups = _group_requests(generations, max(extent.most_calls, 12))
-    blocks: list[Block] = [_build_speeds(generations, groups)]
-    listed_count = sum(len(rows) == 1 for _, rows in groups)
-    if 0 < listed_count < len(generations):
-        blocks.append(Paragraph(count_note(len(generations) - listed_count)))
-    blocks += _build_parts(generations, groups)
+    blocks = build_request_tables(generations, max(extent.most_calls, MOST_REQUESTS))
     blocks += [Paragraph(MEANING), *map(Paragraph, iter_generation_notes(analysis, generations))]
     return Section("requests", "Language models", tuple(blocks), ABOUT)
+
+
+def build_request_tables(generations: Generations, most_requests: int) -> list[Block]:
+    """Return the speed of the first requests of each model and of all, then the parts of their phases."""
+    groups = _group_requests(generations, most_requests)
+    blocks: list[Block] = [_build_speeds(generations, groups)]
+    listed_count = sum(name != _ALL for name, _ in groups)
+    if listed_count < len(generations):
+        blocks.append(Paragraph(count_note(len(generations) - listed_count)))
+    return [*blocks, *_build_parts(generations, groups)]
 
 
 def _group_requests(generations: Generations, most_requests: int) -> list[tuple[str, IntArray]]:

@@ -51,7 +51,9 @@ def _result(result: CheckResult) -> dict[str, Any]:
 
 def _actual(actual: MetricValue) -> dict[str, Any]:
     return {
-        "unit": {"time": "ns", "energy": "mJ", "thermal": "level"}.get(actual.kind, actual.kind),
+        "unit": {"time": "ns", "energy": "mJ", "rate": "tokens/s", "thermal": "level"}.get(
+            actual.kind, actual.kind
+        ),
         "low": actual.low,
         # JSON has no infinity: an open upper end is null.
         "high": _finite(actual.high),

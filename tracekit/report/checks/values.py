@@ -51,4 +51,6 @@ def value_text(value: float, kind: Kind) -> str:
         return f"{value:,.3f} mJ"
     if kind == "share":
         return format_percent(value, 1)
+    if kind == "rate":
+        return f"{value:,.1f} tokens/s"
     return THERMAL[int(value)] if kind == "thermal" else f"{value:,g}"

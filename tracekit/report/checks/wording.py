@@ -65,7 +65,9 @@ def reason(result: CheckResult) -> str:
     )
     facts = [actual.basis] if actual.basis else []
     facts += (
-        [plural(actual.windows, "call")] if actual.windows and not isinstance(rule, EnginePresence) else []
+        [plural(actual.windows, actual.noun)]
+        if actual.windows and not isinstance(rule, EnginePresence)
+        else []
     )
     facts += [plural(actual.runs, "run")] if actual.runs > 1 else []
     text = f"{value} ({', '.join(facts)})" if facts else value

@@ -46,6 +46,8 @@ def amount(value: float | None, unit: Unit, signed: bool = False) -> str:
         return f"{100 * value:{sign}.1f} {'pts' if signed else '%'}"
     if unit == "mJ":
         return f"{value:{sign},.3f} mJ"
+    if unit == "tokens/s":
+        return f"{value:{sign},.1f} tokens/s"
     return f"{value:{sign},.2f}" if unit == "count" else f"{value:{sign},.0f} {unit}"
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tracekit.checks.results import ChangeResult
-from tracekit.comparison.metrics import METRICS, RUN_METRICS, name_late_calls
+from tracekit.comparison.metrics import METRICS, REQUEST_METRICS, RUN_METRICS, name_late_calls
 from tracekit.comparison.result import Difference, Group
 from tracekit.frozen import frozen
 from tracekit.report.comparison.decision import WITHIN
@@ -72,12 +72,20 @@ _CHARTS = (
         lambda row: row.unit == "share",
     ),
     _Chart(
+        "Requests to language models, NEW against BASE",
+        "less",
+        "more",
+        "more",
+        "less",
+        lambda row: row.metric in REQUEST_METRICS,
+    ),
+    _Chart(
         "Work and waiting, NEW against BASE",
         "less",
         "more",
         "more",
         "less",
-        lambda row: row.metric not in _LENGTHS and row.unit != "share",
+        lambda row: row.metric not in (*_LENGTHS, *REQUEST_METRICS) and row.unit != "share",
         is_folded=True,
     ),
 )

@@ -8,10 +8,11 @@ from tracekit.errors import NotMeasurableError
 from tracekit.report.recipes.call_answers import CALL_ANSWERS
 from tracekit.report.recipes.engine_answers import ENGINE_ANSWERS
 from tracekit.report.recipes.finding_answers import FINDING_ANSWERS
+from tracekit.report.recipes.generation_answers import GENERATION_ANSWERS
 from tracekit.report.recipes.query import Query, Reply, Shortfall
 from tracekit.report.recipes.registry import RECIPES, Recipe
 
-_ANSWERS = {**CALL_ANSWERS, **FINDING_ANSWERS, **ENGINE_ANSWERS}
+_ANSWERS = {**CALL_ANSWERS, **GENERATION_ANSWERS, **FINDING_ANSWERS, **ENGINE_ANSWERS}
 
 
 @dataclass(frozen=True)

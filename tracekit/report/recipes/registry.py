@@ -51,6 +51,13 @@ RECIPES: tuple[Recipe, ...] = (
         "evidence.md#budget",
         "windows",
     ),
+    Recipe(
+        "language-model",
+        "How fast are prefill and decode, and on which engine?",
+        "analysis.generations",
+        "language-models.md#what-the-numbers-are",
+        "requests",
+    ),
     _ask_findings("left-engine", "Did a model leave its engine, and when?", "where-the-model-ran"),
     _ask_findings("requested-engine", "Did calls run where the app asked for?", "not-on-requested-engine"),
     _ask_findings("pieces", "Are calls cut into pieces, or partly on another engine?", "partly-on-engine"),

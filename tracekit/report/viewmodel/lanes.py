@@ -276,8 +276,14 @@ def _list_rows(rows: pd.DataFrame, numbers: IntArray, owners: IntervalOwners) ->
 def iter_signpost_lanes(analysis: Analysis) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield each subsystem/category with signpost intervals and its rows: the app's own before Apple's.
 
-    Among each, those with the most rows come first.
+    Among each, those with the most rows come first. Before them are the requests to language models that
+    signposts mark, with their tokens.
     """
+    if analysis.generations is not None:
+        # Few recordings have such requests: the others need none of the imports.
+        from tracekit.report.viewmodel.request_lanes import iter_request_lanes
+
+        yield from iter_request_lanes(analysis.generations, MOST_SPANS)
     frame = analysis.trace.signposts
     frame = frame[(frame["kind"] == "interval").to_numpy(bool)]
     if not len(frame):

@@ -90,17 +90,22 @@ def _count_sharing(count: int) -> str:
 
 
 def describe_rates(generations: Generations) -> str:
-    """Return how fast prefill and decode of the requests are, in a sentence."""
-    first_token_ns = generations.first_token_ns
+    """Return how fast prefill and decode of the requests are, and on which engines, in two sentences."""
+    first_token_ns, has_decode = generations.first_token_ns, generations.decode_tokens > 0
     known = first_token_ns[first_token_ns >= 0]
-    has_decode = generations.decode_tokens > 0
-    parts = []
-    if len(known):
-        median = int(np.percentile(known, 50, method="inverted_cdf"))
-        median_note = "" if len(known) == 1 else f" (median of {len(known):,} requests)"
-        parts.append(f"The first token took {format_rounded(median)}{median_note}")
-    decode_ns = int(generations.decode_ns[has_decode].sum())
-    if decode_ns:
-        rate = int(generations.decode_tokens[has_decode].sum()) * 1e9 / decode_ns
-        parts.append(f"decode made {format_rate(rate)} tokens per second")
-    return f"{', '.join(parts)}." if parts else ""
+    if not len(known):
+        return "No request shows its first token."
+    median = int(np.percentile(known, 50, method="inverted_cdf"))
+    median_note = "" if len(known) == 1 else f" (median of {len(known):,} requests)"
+    rate = ""
+    if decode_ns := int(generations.decode_ns[has_decode].sum()):
+        tokens = int(generations.decode_tokens[has_decode].sum())
+        rate = f"; decode made {format_rate(tokens * 1e9 / decode_ns)} tokens per second"
+    is_first = generations.tokens.is_first
+    engines = [
+        f"{name} {text}"
+        for name, mask in (("prefill", is_first), ("decode", ~is_first))
+        if (text := describe_token_engines(generations, np.flatnonzero(mask)))
+    ]
+    on = f" Engines by token: {', '.join(engines)}." if engines else " No call shows the engine of a token."
+    return f"The first token took {format_rounded(median)}{median_note}{rate}.{on}"
