@@ -198,7 +198,7 @@ def test_recordings_without_such_signposts_import_nothing_for_them() -> None:
         "import sys; from tracekit.cli import main\n"
         "try: main(['analyze', sys.argv[1]])\n"
         "except SystemExit: pass\n"
-        "print([name for name in sys.modules if 'generation' in name or 'requests_section' in name])"
+        "print([name for name in sys.modules if 'analysis.generation' in name or 'requests_section' in name])"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code, SAMPLES / "ane-e5rt-macos26"],

@@ -20,7 +20,7 @@ from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.run import AnalyzedRun
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import BoolArray, IntArray
-from tracekit.model.schemas import CORE_AI_LANGUAGE_MODELS, PROCESS_USAGE
+from tracekit.model.schemas import PROCESS_USAGE
 
 if TYPE_CHECKING:
     from tracekit.analysis.engine_holders import EngineHolders
@@ -59,19 +59,10 @@ class Analysis(AnalyzedRun):
     def _calls(self) -> Calls:
         return Calls(self)
 
-    @cached_property
+    @property
     def generations(self) -> Generations | None:
         """The requests to language models, with their phases and tokens; None where no signpost marks any."""
-        if (
-            not self.span_rules
-            and CORE_AI_LANGUAGE_MODELS not in self.trace.signposts["subsystem"].cat.categories
-        ):
-            return None
-        # Few recordings have such signposts: the others need none of the imports.
-        from tracekit.analysis.generation.generations import Generations
-
-        generations = Generations(self._calls)
-        return generations if len(generations) else None
+        return self._calls.generations
 
     @property
     def call_models(self) -> tuple[ModelCalls, ...]:

@@ -76,8 +76,8 @@ def _measure_rate(generations: Generations, metric: Metric, rows: IntArray, conf
     size = len(counts) if metric.part == "prefill" else int(counts.sum())
     if metric.statistic in ("max", "min"):
         rates = generations.prefill_rates if metric.part == "prefill" else generations.rates
-        rate = _compute_statistic(rates[rows][~np.isnan(rates[rows])], metric.statistic)
-        return MetricValue("rate", rate, rate, str(Basis.MEASURED), size, noun=noun)
+        extreme = _compute_statistic(rates[rows][~np.isnan(rates[rows])], metric.statistic)
+        return MetricValue("rate", extreme, extreme, str(Basis.MEASURED), size, noun=noun)
     rate = estimate_rate(counts, lengths)
     value = MetricValue("rate", rate.value, rate.value, str(Basis.MEASURED), size, noun=noun)
     if not confidence:

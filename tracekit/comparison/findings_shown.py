@@ -81,6 +81,22 @@ def _check_plan(observations: Observations, rows: BoolArray) -> str:
     return f"no plan of {missing[0] or 'the model'} was given (--plan)" if missing else ""
 
 
+def _check_language_model(observations: Observations, _rows: BoolArray) -> str:
+    generations = observations.analysis.generations
+    return "no signpost marks a request to a language model" if generations is None else ""
+
+
+def _check_token_engines(observations: Observations, rows: BoolArray) -> str:
+    generations = observations.analysis.generations
+    if generations is None:
+        return _check_language_model(observations, rows)
+    of_decode = ~generations.tokens.is_first
+    unknown = int((of_decode & (generations.tokens.engines == 0)).sum())
+    return (
+        f"the engine of {unknown:,} of {plural(int(of_decode.sum()), 'token')} is unknown" if unknown else ""
+    )
+
+
 def _check_neural_engine(observations: Observations, _rows: BoolArray) -> str:
     return "" if observations.is_measured(Engine.ANE) else observations.unmeasured(Engine.ANE)
 
@@ -112,6 +128,8 @@ _SHORTFALLS: Mapping[Need, Callable[[Observations, BoolArray], str]] = {
     Need.IDLE: _check_idle,
     Need.NEURAL_ENGINE: _check_neural_engine,
     Need.PLAN: _check_plan,
+    Need.LANGUAGE_MODEL: _check_language_model,
+    Need.TOKEN_ENGINES: _check_token_engines,
     Need.GPU: _require_tables(GPU_INTERVALS),
     Need.SAMPLES: _check_samples,
     Need.CORES: _check_cores,

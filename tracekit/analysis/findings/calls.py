@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,12 @@ from tracekit.analysis.run import AnalyzedRun
 from tracekit.analysis.windows.window import GIVEN_SOURCES, sampling_period_ns, whole_run
 from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.schemas import CORE_AI_LANGUAGE_MODELS
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import SERVING, Engine, Phase
+
+if TYPE_CHECKING:
+    from tracekit.analysis.generation.generations import Generations
 
 _DOMINATES = 2
 """A sampled engine explains a call without another engine if it took at least 1/2 of the call."""
@@ -259,6 +263,29 @@ class Calls:
     def sum_part(self, part: BudgetPart, rows: IntArray) -> int:
         """Return the time that a part of the budgets has in some calls."""
         return sum(self.analysis.budget.sums.sum_part(part)[rows].tolist())
+
+    @cached_property
+    def generations(self) -> Generations | None:
+        """The requests to language models; None where no signpost marks any."""
+        subsystems = self.trace.signposts["subsystem"].cat.categories
+        if not self.analysis.span_rules and CORE_AI_LANGUAGE_MODELS not in subsystems:
+            return None
+        # Few recordings have such signposts: the others need none of the imports.
+        from tracekit.analysis.generation.generations import Generations
+        from tracekit.analysis.generation.tokens import CallColumns
+
+        # Ranges that the user gave are no calls: they show the engine of no token.
+        rows = slice(None) if self.is_timed else slice(0)
+        columns = CallColumns(
+            self.starts[rows],
+            self.ends[rows],
+            self.analysis.window_rows["pid"].to_numpy(np.int64)[rows],
+            self.served[rows],
+            self.model_of[rows],
+            tuple(model.model for model in self.models),
+        )
+        generations = Generations(self.analysis, columns)
+        return generations if len(generations) else None
 
     def describe(self, rows: IntArray, model: ModelCalls | None) -> Subject:
         """Return the calls of a ``Finding``, in order of time; without a model, they are of several."""

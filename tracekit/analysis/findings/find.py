@@ -7,7 +7,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypedDict
 
-from tracekit.analysis.findings import beside, cold_start, contention, latency, placement, recording, waiting
+from tracekit.analysis.findings import (
+    beside,
+    cold_start,
+    contention,
+    generation,
+    latency,
+    placement,
+    recording,
+    waiting,
+)
 from tracekit.analysis.findings import recording_limits as limits
 from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls
@@ -40,6 +49,8 @@ DETECTORS: Mapping[Detector, tuple[Kind[Any], ...]] = {
     find_operators_left: (OPERATORS_LEFT,),
     find_plan_not_followed: (PLAN_NOT_FOLLOWED,),
     find_copies_around_engine: (COPIES_AROUND_ENGINE,),
+    generation.find_decode_leaving_engine: (generation.DECODE_LEFT_ENGINE,),
+    generation.find_slow_sampling: (generation.SLOW_SAMPLING,),
     cold_start.find_cold_starts: (
         cold_start.COLD_FIRST_CALL,
         cold_start.COMPILED_IN_RUN,

@@ -32,6 +32,10 @@ class Need(Enum):
     LOG = auto()
     PLAN = auto()
     """A plan of a model: without one, nothing shows which operations it has off the engine."""
+    LANGUAGE_MODEL = auto()
+    """Signposts around the steps of a language model."""
+    TOKEN_ENGINES = auto()
+    """The engine of each of its tokens as well."""
 
 
 Numbers = TypeVar("Numbers", bound=Mapping[str, Any])

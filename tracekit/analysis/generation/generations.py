@@ -7,13 +7,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.generation.growth import Growth, fit_growth
 from tracekit.analysis.generation.marked_requests import MarkedRequests, find_requests
 from tracekit.analysis.generation.phases import PHASES_OF_REQUEST, GenerationPhase, Phases, build_phases
 from tracekit.analysis.generation.role_spans import UNKNOWN, RoleSpans, read_role_spans
 from tracekit.analysis.generation.span_rules import BUILT_IN, SpanRole
-from tracekit.analysis.generation.tokens import Tokens, build_tokens
+from tracekit.analysis.generation.tokens import CallColumns, Tokens, build_tokens
+from tracekit.analysis.run import AnalyzedRun
 from tracekit.model.columns import BoolArray, IntArray
 
 FloatArray = npt.NDArray[np.float64]
@@ -25,9 +25,8 @@ class Generations:
     Numbers of requests are arrays with an entry per request, ``UNKNOWN`` or NaN where nothing shows them.
     """
 
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
-        analysis = calls.analysis
+    def __init__(self, analysis: AnalyzedRun, calls: CallColumns) -> None:
+        self._analysis, self._calls = analysis, calls
         self.spans: RoleSpans = read_role_spans(analysis.trace, (*analysis.span_rules, *BUILT_IN))
         self.requests: MarkedRequests = find_requests(self.spans)
         self.tokens: Tokens = build_tokens(self.requests, calls)
@@ -46,10 +45,10 @@ class Generations:
     def _find_model(self, row: int) -> str:
         """Return the only model that the request's process calls in its time; "" for none or several."""
         calls, requests = self._calls, self.requests
-        is_inside = (calls.starts >= requests.start_ns[row]) & (calls.ends <= requests.end_ns[row])
-        is_inside &= calls.analysis.window_rows["pid"].to_numpy(np.int64) == requests.pid[row]
-        positions = np.unique(calls.model_of[is_inside])
-        names = {calls.models[position].model for position in positions.tolist() if position >= 0}
+        is_inside = (calls.start_ns >= requests.start_ns[row]) & (calls.end_ns <= requests.end_ns[row])
+        is_inside &= calls.pid == requests.pid[row]
+        positions = np.unique(calls.model[is_inside])
+        names = {calls.names[position] for position in positions.tolist() if position >= 0}
         return names.pop() if len(names) == 1 else ""
 
     @cached_property
@@ -113,7 +112,7 @@ class Generations:
             np.concatenate([self.first_ns[known], self.last_ns[decoded]]),
         )
         inner = self.spans.select(SpanRole.SAMPLING), self.spans.select(SpanRole.CACHE)
-        return build_phases(self._calls.analysis, request, phase, self.requests.pid[request], edges, inner)
+        return build_phases(self._analysis, request, phase, self.requests.pid[request], edges, inner)
 
     def find_phase(self, request: int, phase: GenerationPhase) -> int | None:
         """Return the position of a request's phase in ``phases``; None where its edges are not known."""

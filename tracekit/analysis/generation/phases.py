@@ -88,7 +88,7 @@ def build_phases(
         gaps,
         steps[0],
         steps[1],
-        _measure_sampled(analysis, pid, edges, sampling),
+        _measure_sampled(analysis, pid, edges, sampling, calls),
     )
 
 
@@ -149,9 +149,13 @@ def _sum_budgets(analysis: AnalyzedRun, pid: IntArray, starts: IntArray, ends: I
 
 
 def _measure_sampled(
-    analysis: AnalyzedRun, pid: IntArray, edges: tuple[IntArray, IntArray], spans: RoleSpans
+    analysis: AnalyzedRun,
+    pid: IntArray,
+    edges: tuple[IntArray, IntArray],
+    spans: RoleSpans,
+    calls: tuple[IntArray, IntArray, IntArray],
 ) -> IntArray:
-    """Return for how long, in each range, the threads of spans were sampled inside of them."""
+    """Return for how long, in each range and in no call, the threads of spans were sampled inside of them."""
     trace = analysis.trace
     if trace.weight_unit != "ns" or not len(spans) or not len(trace.samples):
         return np.zeros(len(pid), np.int64)
@@ -168,4 +172,4 @@ def _measure_sampled(
     processes = np.append(trace.threads["pid"].to_numpy(np.int64), -1)[
         trace.samples["thread_id"].to_numpy()[rows]
     ]
-    return _measure(pid, edges, processes, times[rows], times[rows] + trace.weights[rows])
+    return _measure(pid, edges, processes, times[rows], times[rows] + trace.weights[rows], calls)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from tracekit.analysis.engines.codes import group_codes, sum_before
-from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.generation.marked_requests import MarkedRequests, find_latest
 from tracekit.analysis.generation.role_spans import UNKNOWN
 from tracekit.frozen import frozen
@@ -17,6 +16,30 @@ _CALLED_OFTEN = 2
 
 
 @frozen(eq=False)
+class CallColumns:
+    """The calls of a run: parallel arrays, in the order of its windows.
+
+    ``served`` has the bit ``1 << n`` for the engine ``SERVING[n]``, ``model`` is a position in ``names``, -1
+    for a range that is no call.
+    """
+
+    start_ns: IntArray
+    end_ns: IntArray
+    pid: IntArray
+    served: IntArray
+    model: IntArray
+    names: tuple[str, ...]
+
+
+@frozen(eq=False)
+class TokenCalls:
+    """The calls in the time of tokens: parallel arrays of rows of windows and of tokens."""
+
+    row: IntArray
+    token: IntArray
+
+
+@frozen(eq=False)
 class Tokens:
     """The arrivals of tokens: parallel arrays, by request and time.
 
@@ -24,7 +47,7 @@ class Tokens:
     before, of the first one since the request began. ``context`` is the number of tokens before those that
     arrived, ``UNKNOWN`` without the length of the prompt. ``engines`` has the bit ``1 << n`` for
     ``SERVING[n]``; 0 where no call shows them. ``is_first`` marks the first of each request, which prefill
-    made.
+    made. ``called`` are the calls of each.
     """
 
     request: IntArray
@@ -35,12 +58,13 @@ class Tokens:
     context: IntArray
     engines: IntArray
     is_first: BoolArray
+    called: TokenCalls
 
     def __len__(self) -> int:
         return len(self.request)
 
 
-def build_tokens(requests: MarkedRequests, calls: Calls) -> Tokens:
+def build_tokens(requests: MarkedRequests, calls: CallColumns) -> Tokens:
     """Return the tokens of requests; of requests at once in a process, no call shows whose it is."""
     arrivals = requests.arrivals
     request, time_ns, count = arrivals.request, arrivals.time_ns, arrivals.count
@@ -49,12 +73,14 @@ def build_tokens(requests: MarkedRequests, calls: Calls) -> Tokens:
     number = _sum_in_groups(count, is_first)
     prompt = requests.prompt_tokens[request]
     context = np.where(prompt < 0, UNKNOWN, prompt + number - count)
-    engines = np.zeros(len(request), np.int64)
     clear = np.flatnonzero(~requests.overlaps[request])
-    engines[clear] = _find_engines(
-        requests.pid[request[clear]], begins[clear], time_ns[clear], request[clear], calls
-    )
-    return Tokens(request, number, count, time_ns, time_ns - begins, context, engines, is_first)
+    called = _find_calls(requests.pid[request[clear]], begins[clear], time_ns[clear], request[clear], calls)
+    called = TokenCalls(called.row, clear[called.token])
+    engines = np.zeros(len(request), np.int64)
+    served_bits = calls.served[called.row]
+    for bit in range(len(SERVING)):
+        engines[called.token[(served_bits >> bit & 1) > 0]] |= 1 << bit
+    return Tokens(request, number, count, time_ns, time_ns - begins, context, engines, is_first, called)
 
 
 def _sum_in_groups(amounts: IntArray, is_first: BoolArray) -> IntArray:
@@ -65,25 +91,19 @@ def _sum_in_groups(amounts: IntArray, is_first: BoolArray) -> IntArray:
     return sums
 
 
-def _find_engines(
-    pid: IntArray, begins: IntArray, ends: IntArray, request: IntArray, calls: Calls
-) -> IntArray:
-    """Return the engines of the calls in the middle of which each of some disjoint spans of processes is."""
-    engines = np.zeros(len(pid), np.int64)
-    if not calls.is_timed or not len(pid):
-        return engines
-    middles = (calls.starts + calls.ends) // 2
-    of_call = calls.analysis.window_rows["pid"].to_numpy(np.int64)
-    group = group_codes(np.concatenate([pid, of_call]))
+def _find_calls(
+    pid: IntArray, begins: IntArray, ends: IntArray, request: IntArray, calls: CallColumns
+) -> TokenCalls:
+    """Return the calls whose middle is in each of some disjoint spans of processes."""
+    if not len(calls.pid) or not len(pid):
+        return TokenCalls(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    middles = (calls.start_ns + calls.end_ns) // 2
+    group = group_codes(np.concatenate([pid, calls.pid]))
     token = find_latest(group[: len(pid)], begins, group[len(pid) :], middles)
-    is_inside = (token >= 0) & (middles < ends[token])
-    rows, token = np.flatnonzero(is_inside), token[is_inside]
-    is_own = _mark_called_often(request, token, calls.model_of[rows])
-    rows, token = rows[is_own], token[is_own]
-    served_bits = calls.served[rows]
-    for bit in range(len(SERVING)):
-        engines[token[(served_bits >> bit & 1) > 0]] |= 1 << bit
-    return engines
+    is_in_token = (token >= 0) & (middles < ends[token])
+    rows, token = np.flatnonzero(is_in_token), token[is_in_token]
+    is_own = _mark_called_often(request, token, calls.model[rows])
+    return TokenCalls(rows[is_own], token[is_own])
 
 
 def _mark_called_often(request: IntArray, token: IntArray, model: IntArray) -> BoolArray:

@@ -30,7 +30,8 @@ from tracekit.text import format_percent, format_rounded
 _LEAST_SHARE = 0.005
 """A part with less of every phase would read "0 %" throughout."""
 _MOST_PARTS = 6
-_RANKS = {BudgetPart.UNKNOWN: 2}
+_KEPT_PARTS = (*EXECUTING.values(), BudgetPart.RUNTIME, BudgetPart.APP, BudgetPart.IDLE)
+"""The parts that a narrow line keeps."""
 _ALL = "all"
 MOST_REQUESTS = 12
 """The requests of a model that are listed at least, if there are so many."""
@@ -148,7 +149,12 @@ def _build_parts(generations: Generations, groups: Sequence[tuple[str, IntArray]
             bars=_draw_bars(generations, entries),
         ),
         *(
-            Column(_name_part(part), write(phases.sums.sum_part(part)), "number", rank=_RANKS.get(part, 0))
+            Column(
+                _name_part(part),
+                write(phases.sums.sum_part(part)),
+                "number",
+                rank=0 if part in _KEPT_PARTS else 2,
+            )
             for part in parts
         ),
         *(Column(name, write(values), "number", rank=rank) for name, values, rank in inner if values.any()),

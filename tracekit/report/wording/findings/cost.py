@@ -9,6 +9,7 @@ from tracekit.analysis.findings import beside, cold_start, contention, latency, 
 from tracekit.analysis.findings.copies import COPIES_AROUND_ENGINE
 from tracekit.analysis.findings.cores import ON_EFFICIENCY_CORES
 from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.findings.generation import DECODE_LEFT_ENGINE, SLOW_SAMPLING
 from tracekit.analysis.findings.kind import Kind
 from tracekit.analysis.findings.operators import OPERATORS_LEFT, PLAN_NOT_FOLLOWED
 from tracekit.analysis.findings.partial import PARTLY_ON_ENGINE
@@ -32,6 +33,7 @@ _WITHOUT_COST: Mapping[Kind[Any], str] = {
     PROGRAM_NOT_LOADED: _NO_LENGTHS,
     REQUESTS_FAILED: "the log does not show how long a failed request takes",
     COPIES_AROUND_ENGINE: "an engine works whenever data is copied",
+    DECODE_LEFT_ENGINE: "these tokens are not clearly longer than the others",
 }
 """The reason why a warning of a kind has no cost."""
 _NAMES: Mapping[Kind[Any], str] = {
@@ -47,6 +49,8 @@ _NAMES: Mapping[Kind[Any], str] = {
     contention.GPU_SHARED_WITH_RENDERING: "other work of the GPU",
     contention.MODELS_SERIALIZED: "taking turns on the engine",
     COPIES_AROUND_ENGINE: "copies in calls",
+    DECODE_LEFT_ENGINE: "tokens off the engine",
+    SLOW_SAMPLING: "sampling",
     latency.LATENCY_DRIFT: "calls that grow longer",
     latency.LATENCY_OUTLIERS: "single long calls",
     ON_EFFICIENCY_CORES: "calls on efficiency cores",

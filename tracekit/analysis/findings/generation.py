@@ -1,0 +1,175 @@
+"""Language models whose decode leaves an engine as the context grows, or that sample slowly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypedDict
+
+import numpy as np
+
+from tracekit.analysis.findings.calls import Calls
+from tracekit.analysis.findings.finding import Finding, Support, WindowRanges
+from tracekit.analysis.findings.kind import Kind, Need
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.vocabulary import SERVING, Basis, Engine
+
+
+class LeftEngineNumbers(TypedDict):
+    """The tokens of decode with and without an engine, which their context separates.
+
+    ``least_context`` is that of the first token without it, ``most_context`` that of the last one with it,
+    ``crossing`` the requests that have both. ``engines`` are those of the tokens without it; ``unknown``
+    counts the tokens whose engine no call shows.
+    """
+
+    engine: Engine
+    engines: tuple[Engine, ...]
+    least_context: int
+    most_context: int
+    with_engine: int
+    without_engine: int
+    requests: int
+    crossing: int
+    with_ns: int
+    without_ns: int
+    is_slower: bool
+    unknown: int
+
+
+class SamplingNumbers(TypedDict):
+    """The time of decode in steps of sampling and in no call; ``cpu_ns`` while their threads were sampled."""
+
+    sampling_ns: int
+    decode_ns: int
+    cpu_ns: int
+    tokens: int
+    requests: int
+
+
+DECODE_LEFT_ENGINE = Kind[LeftEngineNumbers]("decode-left-engine", Need.TOKEN_ENGINES)
+SLOW_SAMPLING = Kind[SamplingNumbers]("slow-sampling", Need.LANGUAGE_MODEL)
+_ACCELERATORS = (Engine.ANE, Engine.GPU)
+_FEWEST_TOKENS = 5
+"""Fewer tokens on a side of the edge may be off the engine for any reason."""
+_LEAST_SAMPLING = 0.1
+
+
+def find_decode_leaving_engine(calls: Calls) -> Iterator[Finding[LeftEngineNumbers]]:
+    """Yield a finding per model whose tokens are all on an engine up to a context, and none from there on."""
+    generations = calls.generations
+    if generations is None:
+        return
+    tokens, models = generations.tokens, generations.models
+    is_known = ~tokens.is_first & (tokens.engines > 0) & (tokens.context >= 0)
+    for model in dict.fromkeys(models.tolist()):
+        rows = np.flatnonzero(is_known & (models[tokens.request] == model))
+        for engine in _ACCELERATORS:
+            has_engine = (tokens.engines[rows] >> SERVING.index(engine) & 1) > 0
+            if _is_separated(tokens.context[rows], has_engine):
+                yield _make_left_finding(calls, str(model), engine, rows, has_engine)
+                break
+
+
+def _is_separated(context: IntArray, has_engine: BoolArray) -> bool:
+    """Return whether all tokens with the engine have less context than those without; of enough of both."""
+    count = int(has_engine.sum())
+    if min(count, len(has_engine) - count) < _FEWEST_TOKENS:
+        return False
+    return int(context[has_engine].max()) < int(context[~has_engine].min())
+
+
+def _make_left_finding(
+    calls: Calls, model: str, engine: Engine, rows: IntArray, has_engine: BoolArray
+) -> Finding[LeftEngineNumbers]:
+    generations = calls.generations
+    assert generations is not None
+    tokens = generations.tokens
+    with_engine, without = rows[has_engine], rows[~has_engine]
+    lengths = tokens.length_ns // tokens.count
+    with_ns, without_ns = calls.median(lengths[with_engine]), calls.median(lengths[without])
+    # Half of the tokens with it are shorter than nearly all of those without.
+    is_slower = with_ns < int(np.percentile(lengths[without], 10, method="inverted_cdf"))
+    lost_ns = int((tokens.length_ns[without] - with_ns * tokens.count[without]).sum()) if is_slower else None
+    bits = int(np.bitwise_or.reduce(tokens.engines[without]))
+    off_calls = np.unique(tokens.called.row[np.isin(tokens.called.token, without)])
+    crossing = set(tokens.request[with_engine].tolist()) & set(tokens.request[without].tolist())
+    is_measured = calls.is_measured(engine)
+    return Finding(
+        kind=DECODE_LEFT_ENGINE,
+        severity="warning",
+        confidence="certain" if is_measured else "likely",
+        basis=Basis.MEASURED if is_measured else Basis.SAMPLED,
+        numbers=LeftEngineNumbers(
+            engine=engine,
+            engines=tuple(other for bit, other in enumerate(SERVING) if bits >> bit & 1),
+            least_context=int(tokens.context[without].min()),
+            most_context=int(tokens.context[with_engine].max()),
+            with_engine=int(tokens.count[with_engine].sum()),
+            without_engine=int(tokens.count[without].sum()),
+            requests=len(set(tokens.request[rows].tolist())),
+            crossing=len(crossing),
+            with_ns=with_ns,
+            without_ns=without_ns,
+            is_slower=is_slower,
+            unknown=_count_unknown(calls, model),
+        ),
+        model=model,
+        windows=WindowRanges.of(off_calls),
+        start_ns=int(calls.starts[off_calls].min()),
+        end_ns=int(calls.ends[off_calls].max()),
+        lost_ns=lost_ns,
+        support=_support(calls),
+    )
+
+
+def _count_unknown(calls: Calls, model: str) -> int:
+    """Return the tokens of decode whose engine no call shows."""
+    generations = calls.generations
+    assert generations is not None
+    tokens = generations.tokens
+    is_unknown = ~tokens.is_first & (tokens.engines == 0) & (generations.models[tokens.request] == model)
+    return int(tokens.count[is_unknown].sum())
+
+
+def find_slow_sampling(calls: Calls) -> Iterator[Finding[SamplingNumbers]]:
+    """Yield a finding per model that spends a tenth of decode or more in sampling, and in no call."""
+    generations = calls.generations
+    if generations is None:
+        return
+    phases, tokens = generations.phases, generations.tokens
+    in_decode = phases.phase > 0
+    is_clear = ~generations.requests.overlaps[phases.request]
+    for model in dict.fromkeys(generations.models.tolist()):
+        rows = np.flatnonzero(in_decode & is_clear & (generations.models[phases.request] == model))
+        sampling_ns, decode_ns = int(phases.sampling_ns[rows].sum()), int(phases.length_ns[rows].sum())
+        count = int(generations.decode_tokens[phases.request[rows]].sum())
+        if count < _FEWEST_TOKENS or sampling_ns < _LEAST_SAMPLING * decode_ns:
+            continue
+        is_own = ~tokens.is_first & np.isin(tokens.request, phases.request[rows])
+        in_tokens = np.unique(tokens.called.row[is_own[tokens.called.token]])
+        yield Finding(
+            kind=SLOW_SAMPLING,
+            severity="warning",
+            confidence="certain",
+            basis=Basis.MEASURED,
+            numbers=SamplingNumbers(
+                sampling_ns=sampling_ns,
+                decode_ns=decode_ns,
+                cpu_ns=int(phases.sampling_cpu_ns[rows].sum()),
+                tokens=count,
+                requests=len(rows),
+            ),
+            model=str(model),
+            windows=WindowRanges.of(in_tokens),
+            start_ns=int(calls.starts[in_tokens[0]]) if len(in_tokens) else int(phases.start_ns[rows].min()),
+            end_ns=int(phases.end_ns[rows].max()),
+            lost_ns=sampling_ns,
+            support=_support(calls),
+        )
+
+
+def _support(calls: Calls) -> tuple[Support, ...]:
+    """Return the table of the signposts that mark the steps."""
+    assert calls.generations is not None
+    sources = calls.trace.signposts["source"].astype("str").unique().tolist()
+    return (Support("table", ", ".join(sorted(sources)), f"{len(calls.generations.spans):,} steps"),)
