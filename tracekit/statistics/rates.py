@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tracekit.statistics.blocks import FloatArray
 from tracekit.statistics.distributions import t_quantile
-from tracekit.statistics.share_intervals import count_independent_calls
+from tracekit.statistics.share_intervals import compare_with_independent
 
 
 @dataclass(frozen=True)
@@ -35,5 +35,6 @@ def estimate_rate(counts: FloatArray, lengths: FloatArray) -> Rate:
     if len(counts) < 2:
         return Rate(rate, math.inf, 1.0)
     residuals = (counts - rate * lengths) / lengths.mean()
-    error = math.sqrt(float(residuals.var(ddof=1)) / count_independent_calls(residuals))
-    return Rate(rate, error, len(counts) - 1.0)
+    resemblance = compare_with_independent([residuals])
+    error = math.sqrt(resemblance.variance * float(residuals.var(ddof=1)) / len(counts))
+    return Rate(rate, error, min(resemblance.df, len(counts) - 1))

@@ -9,7 +9,7 @@ import numpy as np
 from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.statistics.distributions import t_quantile
-from tracekit.statistics.share_intervals import LEVEL, count_independent_calls
+from tracekit.statistics.share_intervals import LEVEL, compare_with_independent
 
 FEWEST_TOKENS = 20
 """Fewer arrivals show no trend."""
@@ -51,10 +51,8 @@ def fit_growth(context: IntArray, length_ns: IntArray) -> Growth | None:
     spread = float((x * x).sum())
     slope = float((x * y).sum()) / spread
     scores = x * (y - slope * x)
-    independent = count_independent_calls(scores)
-    if independent <= 3:
-        return None
-    error = float(scores.std()) / math.sqrt(independent) * count / spread
-    reach = t_quantile((1 + LEVEL) / 2, independent - 2) * error
+    resemblance = compare_with_independent([scores])
+    error = float(scores.std()) * math.sqrt(resemblance.variance * count) / spread
+    reach = t_quantile((1 + LEVEL) / 2, max(1.0, min(resemblance.df, count - 1) - 1)) * error
     slope_ns, low_ns, high_ns = (value * PER_TOKENS for value in (slope, slope - reach, slope + reach))
     return Growth(slope_ns, low_ns, high_ns, count, int(context.min()), int(context.max()))
