@@ -165,7 +165,7 @@ NOT_FOR_EXPORTS = {
 }
 
 
-MOST_MODULES_FOR_EXPORTS = 233
+MOST_MODULES_FOR_EXPORTS = 235
 """Each module takes about half a millisecond of every start."""
 
 

@@ -14,7 +14,7 @@ from tracekit.analysis.engines.segments import SEGMENTS, TIMES
 from tracekit.columns.calls import CALL_COLUMNS
 from tracekit.columns.frame import FrameColumn, FrameColumns
 from tracekit.columns.frames import FRAMES
-from tracekit.columns.generation import REQUEST_COLUMNS, TOKEN_COLUMNS
+from tracekit.columns.request_columns import REQUEST_COLUMNS, TOKEN_COLUMNS
 from tracekit.model import columns
 from tracekit.model.columns import get_unit
 from tracekit.model.vocabulary import Basis

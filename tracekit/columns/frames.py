@@ -7,7 +7,7 @@ from typing import Any
 
 from tracekit.columns.calls import CALL_COLUMNS
 from tracekit.columns.frame import FrameColumns
-from tracekit.columns.generation import REQUEST_COLUMNS, TOKEN_COLUMNS
+from tracekit.columns.request_columns import REQUEST_COLUMNS, TOKEN_COLUMNS
 from tracekit.columns.run import (
     ATTRIBUTION_COLUMNS,
     BUDGET_COLUMNS,

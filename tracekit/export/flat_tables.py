@@ -16,7 +16,7 @@ from tracekit.analysis.classification.sample_labels import find_deciding_frames
 from tracekit.analysis.result import Analysis
 from tracekit.columns.call_rows import CallRows
 from tracekit.columns.calls import CALL_COLUMNS
-from tracekit.columns.generation import REQUEST_COLUMNS, TOKEN_COLUMNS
+from tracekit.columns.request_columns import REQUEST_COLUMNS, TOKEN_COLUMNS
 from tracekit.columns.run import ATTRIBUTION_COLUMNS
 from tracekit.export.export_view import MAX_NAME, find_sample_windows
 from tracekit.frozen import frozen

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.result import Analysis
-from tracekit.columns.generation import REQUEST_COLUMNS, TOKEN_COLUMNS
+from tracekit.columns.request_columns import REQUEST_COLUMNS, TOKEN_COLUMNS
 
 
 def build_requests_document(analysis: Analysis) -> list[dict[str, Any]]:
