@@ -47,7 +47,12 @@ def build_list(entries: Sequence[ListedRecipe]) -> tuple[Section, ...]:
 def build_tables(analysis: Analysis) -> tuple[Table, ...]:
     """Return the questions with a reply, and those without one, as tables for a page."""
     entries = list_recipes(Query(analysis))
-    headings = {"engines": "Engines", "findings": "Findings", "timeline": "Timeline"}
+    headings = {
+        "engines": "Engines",
+        "findings": "Findings",
+        "requests": "Language models",
+        "timeline": "Timeline",
+    }
     places = {"": "", **headings, "windows": call_names(analysis).heading}
     replies = [
         (entry.recipe.question, entry.reply.sentence, places[entry.recipe.place])
