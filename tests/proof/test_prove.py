@@ -5,7 +5,8 @@ from __future__ import annotations
 import getpass
 import json
 import os
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import jsonschema
@@ -177,8 +178,29 @@ def test_a_simulator_that_is_recorded_to_its_end_is_no_hang(
 ) -> None:
     only(*SIMULATOR_TRIALS)
     mac.boot(SIMULATOR)
-    mac.prove()
+    mac.prove(version="27.2", build="27B5019j")
     assert mac.outcomes()["simulator-hangs"][0] == "did not hold"
+
+
+def test_an_xcode_before_the_hang_does_not_settle_it(mac: ProvingMac, only: Callable[..., None]) -> None:
+    only(*SIMULATOR_TRIALS)
+    mac.boot(SIMULATOR)
+    mac.prove()
+    assert mac.outcomes()["simulator-hangs"] == ("not tried", "this Xcode is older than 26.4")
+
+
+def test_an_interrupt_ends_the_trials_and_keeps_what_is_known(
+    mac: ProvingMac, only: Callable[..., None]
+) -> None:
+    def interrupt(_bench: Workbench) -> Iterator[ClaimOutcome]:
+        yield judge("append-run", True, "runs 1, 2")
+        os.kill(os.getpid(), signal.SIGINT)
+
+    only(Trial(("append-run",), interrupt), SUPERVISION_TRIALS[1])
+    result = mac.prove()
+    assert result.code == 130
+    assert mac.outcomes()["append-run"] == ("held", "runs 1, 2")
+    assert mac.outcomes()["window-kept"] == ("not tried", "it was stopped before")
 
 
 def test_a_folder_that_exists_is_left_alone(mac: ProvingMac) -> None:

@@ -61,6 +61,7 @@ def prove(
     if tool is None:
         return Proof(surroundings, "", _order({}, surroundings, problem))
     version = read_version(tool)
+    folder = folder.resolve()  # programs that xctrace starts run in a folder of their own
     _make_folder(folder)
     bench = Workbench(
         folder,

@@ -43,9 +43,9 @@ The values are written to the journal (``stopped_by``). "insisted" is a repeated
 """
 
 _STARTED_MARKS = ("Starting recording", "Ctrl-C to stop the recording")
-_TIME_LIMIT = "Reached specified time limit"
+TIME_LIMIT = "Reached specified time limit"
 _TARGET_EXITED = "Target app exited"
-_ENDING_MARKS = (_TIME_LIMIT, "Stopping recording", _TARGET_EXITED, "Recording completed", "Recording failed")
+_ENDING_MARKS = (TIME_LIMIT, "Stopping recording", _TARGET_EXITED, "Recording completed", "Recording failed")
 XCTRACE_LINES = (*_STARTED_MARKS, *_ENDING_MARKS, "Output file saved as", "Run issues were detected", "* [")
 """Beginnings of the lines that xctrace itself writes while it records."""
 _POLL_SECONDS = 0.05
@@ -270,7 +270,7 @@ class Recorder:
         if self._forward_output is None or self._saving_from is not None:
             return True
         elapsed = time.monotonic() - (self._recording_from or self._started)
-        at_limit = text.startswith(_TIME_LIMIT) and elapsed > 0.9 * self._limits.time_limit_seconds
+        at_limit = text.startswith(TIME_LIMIT) and elapsed > 0.9 * self._limits.time_limit_seconds
         return at_limit or text.startswith(_TARGET_EXITED)
 
     def _begin_saving(self, reason: StopReason) -> None:

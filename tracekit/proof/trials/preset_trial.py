@@ -16,6 +16,7 @@ from tracekit.proof.claim_outcome import ClaimOutcome, judge, leave
 from tracekit.proof.trials import recorded_checks as checks
 from tracekit.proof.trials.trial import Trial
 from tracekit.proof.workbench import Workbench, describe_attempt
+from tracekit.record.recorder import TIME_LIMIT
 from tracekit.record.recording_plan import PRESETS, TEMPLATE_INSTRUMENTS, InstrumentPlan, make_plan
 from tracekit.record.session import RecordingAttempt
 from tracekit.text import list_first, plural
@@ -84,9 +85,9 @@ def _check_recording(
     bench.report(f"Checking {name} …")
     launched = attempt.runs[-1]
     seconds = launched.ended - launched.started
-    findings["launched-program"].append(
-        (name, launched.stop_reason == "", f"it took {seconds:.0f} s, with exit code {launched.exit_code}")
-    )
+    ended = not launched.stop_reason and not any(line.startswith(TIME_LIMIT) for line in launched.output)
+    finding = f"it took {seconds:.0f} s, with exit code {launched.exit_code}"
+    findings["launched-program"].append((name, ended, finding))
     findings["instruments-once"].append((name, *checks.check_once(run)))
     for claim, check in _OF_ALL:
         findings[claim].append((name, *_call(check, bundle)))

@@ -7,16 +7,20 @@ from collections.abc import Iterator
 from tracekit.analysis.diagnostics import list_simulated_processes
 from tracekit.errors import XctraceError
 from tracekit.load import open_trace
-from tracekit.proof.claim_outcome import ClaimOutcome, judge
+from tracekit.proof.claim_outcome import ClaimOutcome, judge, leave
 from tracekit.proof.trials.trial import Trial
 from tracekit.proof.workbench import Workbench, describe_attempt
 from tracekit.record.recording_plan import InstrumentPlan, make_plan
+from tracekit.record.simulator import must_record_through_mac
 from tracekit.xctrace.xctrace_list import Device, list_devices
 
 
 def try_hang(bench: Workbench) -> Iterator[ClaimOutcome]:
     """Record the simulator itself; a recording that does not end is ended."""
     device = _find_simulator(bench)
+    if not must_record_through_mac(device, bench.version):
+        yield leave("simulator-hangs", "this Xcode is older than 26.4")
+        return
     attempt = bench.record("simulator", InstrumentPlan("Time Profiler", ()), device=device)
     reason = attempt.runs[-1].stop_reason
     yield judge("simulator-hangs", reason in ("silent", "overdue"), describe_attempt(attempt))
