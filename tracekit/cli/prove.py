@@ -25,12 +25,13 @@ def prove_command(folder: str, xctrace: str | None, every_template: bool) -> Non
     """Try every claim about Apple's systems that was never tried and can be tried here (docs/untested.md).
 
     Makes a tiny model, records it with each preset of the selected Xcode, compares both readings of each
-    recording, interrupts, appends and records twice at once, and checks what was promised. Takes about a
+    recording, interrupts, appends and records twice at once, and checks what was promised. By an estimate, a
     quarter of an hour and some GB in the new folder FOLDER [tracekit-proof]. Ctrl-C ends it; what was tried
     until then is kept. Needs coremltools (the extra probe) for what needs a model.
 
-    FOLDER/proof.json has the outcomes without names of people, paths or devices, FOLDER/packs the redacted
-    recordings: both can be sent. The .trace folders beside them hold private data and cannot.
+    FOLDER/proof.json has the outcomes, without paths and identifiers of devices; FOLDER/packs has redacted
+    recordings. Both are checked for the names of this user and computer, and can be sent. The .trace folders
+    beside them hold private data and cannot.
 
     \b
     Examples:
@@ -61,7 +62,8 @@ def prove_command(folder: str, xctrace: str | None, every_template: bool) -> Non
     if proof.xctrace:
         packs = f" and {path / 'packs'}" if proof.packs else ""
         write_message(
-            f"To send: {path / FILE_NAME}{packs}. They name no person, path or device; the .trace folders do."
+            f"To send: {path / FILE_NAME}{packs}. They were checked for the names of this user and computer;"
+            " the .trace folders were not."
         )
     if requests.signal:
         sys.exit(128 + requests.signal)
