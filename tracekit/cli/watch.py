@@ -125,6 +125,7 @@ def _watch(
         for block in blocks:
             if _show(watch.feed(block) if block else watch.settle(), view, until):
                 return True
+            view.tick()
             if deadline is not None and time.monotonic() > deadline:
                 break
     except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import sys
 import threading
@@ -10,6 +11,7 @@ from typing import Final, Protocol, Self
 import click
 
 from tracekit.cli.standard_error import write_message
+from tracekit.installation import format_install_command
 from tracekit.live.live_call import LiveCall, WatchFinding
 from tracekit.live.stream_watch import Happening, StreamWatch
 from tracekit.live.watch_summary import summarize_watch
@@ -46,11 +48,21 @@ class WatchView(Protocol):
         """Show a call or a finding; with ``rings``, with a bell."""
         ...
 
+    def tick(self) -> None:
+        """Take the time to draw: called several times a second, more often while much comes."""
+        ...
+
 
 def make_view(watch: StreamWatch, *, is_plain: bool, may_drop: bool) -> WatchView:
     """Return the view: lines where standard output is no terminal, or with ``is_plain``."""
-    del is_plain
-    return LineView(watch, may_drop=may_drop)
+    if is_plain or sys.stdout is None or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
+        return LineView(watch, may_drop=may_drop)
+    try:
+        from tracekit.cli.watch_table import TableView
+    except ImportError:
+        write_message(f"For a table instead of lines: {format_install_command('live')}")
+        return LineView(watch, may_drop=may_drop)
+    return TableView(watch)
 
 
 class LineView:
@@ -94,6 +106,9 @@ class LineView:
                 self._lines.put_nowait(line)
             except queue.Full:
                 self._dropped += 1
+
+    def tick(self) -> None:
+        """Lines are written as they come."""
 
     def _write_lines(self) -> None:
         while (line := self._lines.get()) is not _END:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from tracekit.live.call_groups import RATE_SECONDS, GroupKey, LiveCallGroup
 from tracekit.live.live_call import LiveCall, StreamCounts, WatchFinding
 from tracekit.live.stream_watch import StreamWatch
 
+_MAX_RECENT_CALLS = 400
 _MAX_SIGNPOSTS = 5
 _SECOND_NS = 10**9
 
@@ -43,6 +45,8 @@ class WatchSummary:
     now_ns: int
     utc_offset_s: int | None
     calls_per_second: float
+    recent_calls: tuple[LiveCall, ...]
+    """The latest calls, oldest first."""
 
 
 def summarize_watch(watch: StreamWatch) -> WatchSummary:
@@ -61,6 +65,7 @@ def summarize_watch(watch: StreamWatch) -> WatchSummary:
         watch.now_ns,
         watch.utc_offset_s,
         sum(group.per_second for group in groups),
+        tuple(islice(reversed(watch.recent_calls), _MAX_RECENT_CALLS))[::-1],
     )
 
 
