@@ -111,7 +111,7 @@ def iter_day(calls: int) -> Iterator[bytes]:
     """Yield the lines of a day with so many calls."""
     for number in range(calls):
         time_us = number * DAY_S * 1_000_000 // calls
-        pid = 812 + number // 50  # an app that is started again and again
+        pid = 812 + number // 20  # an app that is started again and again
         lines = write_call(time_us, pid, number)
         if number % 10 == 0:
             lines.append(

@@ -23,7 +23,7 @@ from tracekit.parsers.text.signpost_pairing import PlacedSignpost
 
 Happening: TypeAlias = LiveCall | WatchFinding
 MAX_GROUPS = 256
-MAX_RECENT_CALLS = 20_000
+MAX_RECENT_CALLS = 5_000
 _MAX_RECENT_FINDINGS = 50
 _MAX_OTHER_LINES = 5
 _MAX_OTHER_CHARACTERS = 200
