@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shlex
 import sys
@@ -17,6 +18,7 @@ from tracekit.cli.durations import parse_seconds
 from tracekit.cli.output import HELP, check_output, write_pieces
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import InputError, UsageError
+from tracekit.installation import format_install_command
 
 if TYPE_CHECKING:
     from tracekit.cli.watch_views import WatchView
@@ -91,12 +93,11 @@ def watch_command(
     """
     if keep:
         check_output(keep, force)
-    from tracekit.cli.watch_views import make_view
     from tracekit.live.stream_watch import StreamWatch
 
     stream_input, is_live = _open_input(source, command, process, follow)
     watch = StreamWatch(patterns, process, _KEEP_BYTES if keep else 0)
-    view = make_view(watch, is_plain=plain, may_drop=is_live)
+    view = _make_view(watch, is_plain=plain, may_drop=is_live)
     deadline = None if seconds is None else time.monotonic() + seconds
     try:
         with view, _closing(stream_input):
@@ -147,6 +148,20 @@ def _show(happenings: Iterable[Happening], view: WatchView, until: frozenset[str
         if is_awaited:
             return True
     return False
+
+
+def _make_view(watch: StreamWatch, *, is_plain: bool, may_drop: bool) -> WatchView:
+    """Return the view: lines where standard output is no terminal, or with ``is_plain``."""
+    from tracekit.cli.watch_views import LineView
+
+    if is_plain or sys.stdout is None or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
+        return LineView(watch, may_drop=may_drop)
+    try:
+        from tracekit.cli.watch_table import TableView
+    except ImportError:
+        write_message(f"For a table instead of lines: {format_install_command('live')}")
+        return LineView(watch, may_drop=may_drop)
+    return TableView(watch)
 
 
 def _open_input(source: str | None, command: str, process: str, follow: bool) -> tuple[StreamInput, bool]:

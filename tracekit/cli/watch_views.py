@@ -1,8 +1,7 @@
-"""Views of ``tracekit watch``: a line per call, or a table that is drawn again."""
+"""Views of ``tracekit watch``: their interface, and a line per call."""
 
 from __future__ import annotations
 
-import os
 import queue
 import sys
 import threading
@@ -11,7 +10,6 @@ from typing import Final, Protocol, Self
 import click
 
 from tracekit.cli.standard_error import write_message
-from tracekit.installation import format_install_command
 from tracekit.live.live_call import LiveCall, WatchFinding
 from tracekit.live.stream_watch import Happening, StreamWatch
 from tracekit.live.watch_summary import summarize_watch
@@ -51,18 +49,6 @@ class WatchView(Protocol):
     def tick(self) -> None:
         """Take the time to draw: called several times a second, more often while much comes."""
         ...
-
-
-def make_view(watch: StreamWatch, *, is_plain: bool, may_drop: bool) -> WatchView:
-    """Return the view: lines where standard output is no terminal, or with ``is_plain``."""
-    if is_plain or sys.stdout is None or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
-        return LineView(watch, may_drop=may_drop)
-    try:
-        from tracekit.cli.watch_table import TableView
-    except ImportError:
-        write_message(f"For a table instead of lines: {format_install_command('live')}")
-        return LineView(watch, may_drop=may_drop)
-    return TableView(watch)
 
 
 class LineView:
