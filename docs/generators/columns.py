@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tracekit.analysis.budget.parts import BUDGET_KINDS, BUDGET_PARTS, BudgetPart
+from tracekit.analysis.budget.parts import BUDGET_KINDS, BUDGET_PARTS
 from tracekit.analysis.engines.counters import EVENT_COUNTS, METRIC_SUMS
 from tracekit.analysis.engines.segments import SEGMENTS, TIMES
 from tracekit.columns.calls import CALL_COLUMNS
@@ -19,6 +19,8 @@ from tracekit.model import columns
 from tracekit.model.columns import get_unit
 from tracekit.model.vocabulary import Basis
 from tracekit.report.wording.budget import PART_WORDS
+from tracekit.report.wording.budget_evidence import BUDGET_EVIDENCE
+from tracekit.report.wording.terms import BASIS_MEANINGS
 
 SCHEMA = Path(__file__).resolve().parents[1] / "tracekit-analysis-1.schema.json"
 TRACE_FRAMES = {
@@ -40,37 +42,6 @@ ANALYSIS_FIELDS = {
     "`segments`": SEGMENTS,
     "`events`": EVENT_COUNTS,
     "`metrics`": METRIC_SUMS,
-}
-BUDGET_EVIDENCE = {
-    BudgetPart.ANE: "the Neural Engine's rows that the call owns ([ownership](#ownership))",
-    BudgetPart.GPU: "the GPU's rows of inference that the call owns",
-    BudgetPart.CPU: "Core ML's rows of the CPU; in a call without one, samples in kernels of a model",
-    BudgetPart.LOAD: "rows of load and compile; in a call without one, samples",
-    BudgetPart.CONTESTED: "rows that may be of the call and of another owner",
-    BudgetPart.COPY: "samples of the call in copies",
-    BudgetPart.RUNTIME: (
-        "samples of the call in a runtime, in preparations for an engine too, "
-        "and of kernels and loads beyond their rows"
-    ),
-    BudgetPart.APP: "samples of the call outside of all runtimes",
-    BudgetPart.UNNAMED: "samples of the call in frames that no symbol names",
-    BudgetPart.RUNNING: "rows of `thread-state`, where the call has no sample",
-    BudgetPart.OTHER_PROCESS: (
-        "rows of an engine whose process is known and another one, "
-        "up to the begin of the call's last own row there"
-    ),
-    BudgetPart.OTHER_CALL: (
-        "all other rows of an engine up to there: a label that fits no model of the app shows no process"
-    ),
-    BudgetPart.RUNNABLE: "rows of `thread-state`: Runnable, Preempted, Interrupted",
-    BudgetPart.WAITING: "the waiting time of the call, unless every engine that it may use is measured",
-    BudgetPart.BLOCKED: "rows of `thread-state`; in a call without one, blocked samples",
-    BudgetPart.HAND_OVER: "none: no row and no sample between two engines' work",
-    BudgetPart.OTHER_THREADS: "samples of the app's threads that do not count for the call",
-    BudgetPart.IDLE: (
-        "none: no row of an engine for the app and no sample of it, for two sampling periods or more"
-    ),
-    BudgetPart.UNKNOWN: "none",
 }
 _TYPES = {"int64": "integer", "Int64": "integer", "bool": "boolean"}
 _NULLABLE = {"Int64": "integer", "Float64": "number"}
@@ -104,6 +75,12 @@ def format_parts() -> str:
         words = PART_WORDS[part]
         lines.append(f"| `{part}` | {words.name} | {bases} | {BUDGET_EVIDENCE[part]} | {words.meaning} |")
     return "\n".join(lines)
+
+
+def format_bases() -> str:
+    """Return the bases of numbers with their meaning."""
+    rows = [f"| *{basis}* | {meaning} |" for basis, meaning in BASIS_MEANINGS.items()]
+    return "\n".join(["| basis | meaning |", "|---|---|", *rows])
 
 
 def format_frame(frame: FrameColumns[Any]) -> str:
@@ -173,4 +150,5 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "frames-of-a-trace": partial(format_frames, TRACE_FRAMES),
     "fields-of-an-analysis": partial(format_frames, ANALYSIS_FIELDS),
     "parts-of-a-budget": format_parts,
+    "bases": format_bases,
 }

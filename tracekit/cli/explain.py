@@ -1,4 +1,4 @@
-"""``tracekit explain``: what a finding, an issue or a rule means."""
+"""``tracekit explain``: what a name in an output means."""
 
 from __future__ import annotations
 
@@ -8,19 +8,25 @@ from tracekit.cli.output import HELP, write_output
 from tracekit.cli.terminal import measure_text_width
 
 
-@click.command("explain", context_settings=HELP, short_help="Explain a finding, an issue or a rule.")
+@click.command("explain", context_settings=HELP, short_help="Explain a name that an output prints.")
 @click.argument("name", metavar="NAME")
 def explain_command(name: str) -> None:
-    """Print what a finding, an issue or a rule means, what it rests on, what it does not prove, what to do.
+    """Print what a name means, what it rests on, what it does not prove, and what to do.
 
-    NAME is the kind of a finding, the code of an issue or the id of a rule, as the other commands print it.
+    NAME is a finding, an issue, a rule, a column, a part of a call's budget, an engine, a basis of numbers or
+    an exit code, as outputs print it.
 
     \b
     Examples:
-      tracekit explain fell-back
-      tracekit explain null-stacks
+      tracekit explain fell-back           a finding
+      tracekit explain null-stacks         an issue
+      tracekit explain ane.submit          a rule about stacks, or one about models: DT01
+      tracekit explain ANE_busy_ns         a column
+      tracekit explain hand_over           a part of a call's budget
+      tracekit explain sampled             a basis
+      tracekit explain 5                   an exit code
     """
     from tracekit.report.document.text_printer import Page, print_text
-    from tracekit.report.explanation import explain
+    from tracekit.report.explanation.explain import explain
 
-    write_output(print_text([explain(name)], Page(measure_text_width("-"))), "-", False)
+    write_output(print_text(explain(name), Page(measure_text_width("-"))), "-", False)

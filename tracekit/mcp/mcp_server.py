@@ -20,7 +20,7 @@ from tracekit.mcp.replies import Replies, ToolReply, cut_text
 from tracekit.mcp.reply_page import MARKUP_KEY, PAGE_URI, build_page, print_reply
 from tracekit.report.brief import to_brief
 from tracekit.report.document.text_printer import print_text
-from tracekit.report.explanation import explain
+from tracekit.report.explanation.explain import explain
 from tracekit.report.html.page import to_html
 from tracekit.text import printable
 
@@ -134,7 +134,9 @@ def _add_resources(server: MCPServer[Any], store: RecordingStore) -> None:
     def report(id: str) -> str:  # noqa: A002 - the name in the address
         return to_html(store.open(id).analysis)
 
-    @server.resource("tracekit://docs/{name}", description="A finding or an issue.", mime_type="text/plain")
+    @server.resource(
+        "tracekit://docs/{name}", description="A name that an output prints.", mime_type="text/plain"
+    )
     @report_errors
     def docs(name: str) -> str:
-        return print_text([explain(name)])
+        return print_text(explain(name))

@@ -65,7 +65,7 @@ def build_document(
         "issues": _build_limits,
     }
     return tuple(
-        add_notes(build(analysis, extent, notes), notes)
+        add_notes(build(analysis, extent, notes), notes, extent.has_explanations)
         for name, build in builders.items()
         if name not in absent
     )
@@ -78,7 +78,7 @@ def has_timed_sections(analysis: Analysis) -> bool:
 
 def _build_summary(analysis: Analysis, extent: Extent, notes: Footnotes) -> Section:
     headline = Headline(wording.headline(analysis.answer))
-    limits = list_limits(notes.whole, extent.most_alike)
+    limits = list_limits(notes.whole, extent.most_alike, extent.has_explanations)
     return Section("verdict", "Summary", (headline, *list_models(analysis), *limits), is_lead=True)
 
 
@@ -155,7 +155,7 @@ def _build_limits(analysis: Analysis, extent: Extent, notes: Footnotes) -> Secti
     numbers = [row for row, finding in enumerate(analysis.findings) if finding.is_limit]
     entries = tuple(describe_finding(analysis, number, extent) for number in numbers)
     findings: list[Block] = [Findings(entries)] if entries else []
-    limits = list_limits(notes.remaining(), extent.most_alike)
+    limits = list_limits(notes.remaining(), extent.most_alike, extent.has_explanations)
     blocks = [*findings, *limits]
     if not limits and analysis.diagnostics:
         blocks.append(Paragraph("Each other limit stands at the number that it limits."))

@@ -85,4 +85,4 @@ def _list_log(analysis: Analysis, extent: Extent, notes: Footnotes) -> list[Bloc
     remaining = len(lines) - len(items)
     items += [Item(count_note(remaining))] if remaining else []
     section = Section("log", "Log", (Items(tuple(items)),), mark=notes.marks(LOG).head)
-    return [add_notes(section, notes)]
+    return [add_notes(section, notes, extent.has_explanations)]

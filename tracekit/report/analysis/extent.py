@@ -26,8 +26,21 @@ class Extent:
     left_out: frozenset[str] = frozenset()
     has_all_calls: bool = False
     is_folded: bool = False
+    has_explanations: bool = False
+    """Whether findings and limits have with them what their names mean."""
     recording: str = ""
     """The recording in commands, as the user named it; "" for its name alone."""
+
+    def explain(self, name: str) -> tuple[str, ...]:
+        """Return what the name of a finding means, in paragraphs, where the document has explanations."""
+        return explain_name(name) if self.has_explanations else ()
+
+
+def explain_name(name: str) -> tuple[str, ...]:
+    """Return what the name of a finding or an issue means, in paragraphs."""
+    from tracekit.report.explanation.documented_texts import find_paragraphs  # read for pages only
+
+    return find_paragraphs(name)
 
 
 SHORT_TEXT = Extent(
@@ -43,7 +56,9 @@ TICKET = Extent(
     False, 0, 20, most_alike=10, most_findings=20, most_log_lines=10, most_stacks=5,
     left_out=frozenset({"windows", "counters", "questions"}),
 )  # fmt: skip
-PAGE = Extent(True, 60, 500, most_log_lines=40, most_operations=400, has_all_calls=True)
+PAGE = Extent(
+    True, 60, 500, most_log_lines=40, most_operations=400, has_all_calls=True, has_explanations=True
+)
 NOTEBOOK = Extent(
     True, 20, 20, most_alike=10, most_findings=5,
     left_out=frozenset({"timeline", "calltree", "flame", "stacks", "counters", "engines", "latency",

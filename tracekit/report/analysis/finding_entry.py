@@ -23,5 +23,13 @@ def describe_finding(analysis: Analysis, number: int, extent: Extent) -> Finding
     basis, detail = ("", "") if is_short else (text.basis, text.detail)
     steps = text.next_steps[:1] if is_short else text.next_steps
     return FindingEntry(
-        text.title, finding.severity, cost, basis, detail, steps, finding.kind, text.explanation, number
+        text.title,
+        finding.severity,
+        cost,
+        basis,
+        detail,
+        steps,
+        finding.kind,
+        extent.explain(finding.kind),
+        number,
     )

@@ -150,11 +150,15 @@ class Table:
 
 @frozen
 class Item:
-    """An entry of a list: a note with the mark that it explains, a limit with its severity, or a line."""
+    """An entry of a list: a note with the mark that it explains, a limit with its severity, or a line.
+
+    ``explanation`` is what its name means, in paragraphs; pages fold it.
+    """
 
     text: str
     mark: str = ""
     severity: Severity = "info"
+    explanation: tuple[str, ...] = ()
 
 
 @frozen
@@ -199,7 +203,8 @@ class FindingEntry:
     detail: str = ""
     next_steps: tuple[NextStep, ...] = ()
     kind: str = ""
-    explanation: str = ""
+    explanation: tuple[str, ...] = ()
+    """What its kind means and does not prove, in paragraphs, where a document has room for it."""
     number: int | None = None
     change: str = ""
     """What became of it between two recordings: appeared, vanished, …"""

@@ -192,7 +192,15 @@ def _print_cell(kind: ColumnKind, cell: tuple[str, str]) -> object:
 def _print_item(item: Item) -> Html:
     mark = f"{item.mark} " if item.mark else None
     severity = None if item.severity == "info" else join([tag("strong", f"{item.severity}:"), " "])
-    return tag("li", mark, severity, item.text)
+    return tag("li", mark, severity, item.text, _print_explanation("What it means", item.explanation))
+
+
+def _print_explanation(summary: str, paragraphs: Sequence[str]) -> Html | None:
+    """Return what a name means, folded: a saved page has no documentation to link to."""
+    if not paragraphs:
+        return None
+    texts = (tag("p", text) for text in paragraphs)
+    return tag("details", tag("summary", summary), *texts, class_="explanation")
 
 
 def _print_findings(block: Findings) -> Html:
@@ -221,9 +229,7 @@ def _print_finding(entry: FindingEntry) -> Html:
     folded = [
         tag("p", entry.detail) if entry.detail else None,
         *steps[1:],
-        tag("p", "What it means, and what it does not prove: ", tag("code", entry.explanation))
-        if entry.explanation
-        else None,
+        _print_explanation("What it means, and what it does not prove", entry.explanation),
     ]
     parts = [cost, basis, *steps[:1]]
     if entry.change:

@@ -94,10 +94,10 @@ def build_answer(
 
 
 def build_reply(recipe: Recipe, reply: Reply) -> tuple[Section, ...]:
-    """Return one reply: its sentence, what it rests on, and where to read on."""
+    """Return one reply: its sentence, what it rests on, and the Python for it."""
     blocks: list[Block] = [block for block in reply.blocks if not isinstance(block, Section)]
     sections = [block for block in reply.blocks if isinstance(block, Section)]
     lead = Section("answer", recipe.question, (Headline(reply.sentence),), is_lead=True)
     basis = Section("basis", "What it rests on", tuple(blocks)) if blocks else None
-    more = Section("more", "More", (Paragraph(f"In Python: {recipe.api}. Documentation: {recipe.chapter}."),))
+    more = Section("more", "More", (Paragraph(f"In Python: {recipe.api}."),))
     return (lead, *([basis] if basis else []), *sections, more)

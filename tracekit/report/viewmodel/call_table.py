@@ -29,6 +29,8 @@ def build_page_columns(
         cell = head if display.kind == "part" else name
         if cell not in columns:
             note = display.note(rows) if display.note else column.basis
+            if display.kind != "part":  # which has several columns
+                note = f"{column.meaning} ({note})" if note else column.meaning
             columns[cell] = {"key": name, "head": head, "kind": display.kind, "note": note}
             marks = notes.marks(*display.limits, rows=len(rows))
             if marks.numbers:

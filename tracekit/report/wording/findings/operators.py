@@ -121,7 +121,7 @@ def _list_warnings(numbers: PlanNumbers) -> Iterator[str]:
 
 def _write_comparison(numbers: PlanNumbers) -> str:
     if not numbers["matched_calls"]:
-        return "The calls do not show these segments; docs/models.md has the reasons."
+        return "The calls do not show these segments."
     return (
         f"Anticipated by {clip(printable(numbers['plan']), _NAME_WIDTH)}; observed in"
         f" {numbers['matched_calls']:,} of {plural(numbers['calls'], 'call')}."

@@ -43,7 +43,7 @@ class FindingText:
 
     ``lost`` is the time lost in the same phrase for all kinds, or why it is not known.
     ``basis`` says how it is known; ``next_steps`` have a command each where there is one. ``explanation``
-    is the command that prints the documentation of its kind.
+    is the command that explains its kind.
     """
 
     title: str
