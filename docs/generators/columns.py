@@ -20,7 +20,7 @@ from tracekit.model.columns import get_unit
 from tracekit.model.vocabulary import Basis
 from tracekit.report.wording.budget import PART_WORDS
 from tracekit.report.wording.budget_evidence import BUDGET_EVIDENCE
-from tracekit.report.wording.terms import BASIS_MEANINGS
+from tracekit.report.wording.terms import BASIS_MEANINGS, ENGINE_MEANINGS, MIXED_MEANING
 
 SCHEMA = Path(__file__).resolve().parents[1] / "tracekit-analysis-1.schema.json"
 TRACE_FRAMES = {
@@ -81,6 +81,12 @@ def format_bases() -> str:
     """Return the bases of numbers with their meaning."""
     rows = [f"| *{basis}* | {meaning} |" for basis, meaning in BASIS_MEANINGS.items()]
     return "\n".join(["| basis | meaning |", "|---|---|", *rows])
+
+
+def format_engines() -> str:
+    """Return the engines of samples and verdicts with their meaning."""
+    rows = [f"| `{engine}` | {meaning} |" for engine, meaning in ENGINE_MEANINGS.items()]
+    return "\n".join(["| engine | meaning |", "|---|---|", *rows, f"| `MIXED` | {MIXED_MEANING} |"])
 
 
 def format_frame(frame: FrameColumns[Any]) -> str:
@@ -151,4 +157,5 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "fields-of-an-analysis": partial(format_frames, ANALYSIS_FIELDS),
     "parts-of-a-budget": format_parts,
     "bases": format_bases,
+    "engines": format_engines,
 }

@@ -57,7 +57,12 @@ def test_a_new_column_of_a_call_is_one_entry(monkeypatch: pytest.MonkeyPatch) ->
     assert [row["twice_ns"] for row in csv_rows("windows")] == ["10000000", "8000000"]
     assert [window["times"]["twice_ns"] for window in to_dict(analysis)["windows"]] == expected
     page, values = build_page_columns(CallRows(analysis), Footnotes(analysis))
-    assert page[-1] == {"key": "twice_ns", "head": "Twice", "kind": "time", "note": "twice the length (measured)"}
+    assert page[-1] == {
+        "key": "twice_ns",
+        "head": "Twice",
+        "kind": "time",
+        "note": "twice the length (measured)",
+    }
     assert values["twice_ns"].tolist() == expected
     assert "twice_ns" in dict(CALL_COLUMNS.select("verbose"))
     line = "| `twice_ns` | int64 | ns | measured | twice the length | JSON `times.twice_ns`, `-v`, page |"

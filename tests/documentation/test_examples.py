@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from thread_support import SAMPLE_TEXT
 
 from tracekit.cli import main
 
@@ -23,6 +24,14 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted((ROOT / "docs/tutorials").glob("*.md")), ROOT / "docs/how-to.md"]
 KINDS = {"console", "toml", "python", "sh", "text"}
 LEFT_OUT = "…"
+TEXTS = {
+    "sample.txt": SAMPLE_TEXT,
+    "power.jsonl": "".join(
+        f'{{"timestamp":"2026-01-01T12:00:00.{number:02d}0Z","ane_power":0.5,"cpu_power":1.5,"gpu_power":0.1}}\n'
+        for number in range(60)
+    ),
+}
+"""What other tools wrote, for the page of recipes."""
 
 
 def read_blocks(page: Path) -> list[tuple[str, str]]:
@@ -88,6 +97,9 @@ def test_commands_print_what_the_page_shows(
     folder = tmp_path / "sample_traces"
     shutil.copytree(ROOT / "sample_traces", folder)
     monkeypatch.chdir(folder)
+    if page.stem == "how-to":
+        for name, text in TEXTS.items():
+            Path(name).write_text(text, "utf-8")
     names: dict[str, object] = {}
     for kind, block in read_blocks(page):
         if kind == "console":

@@ -73,7 +73,7 @@ def test_a_redacted_file_states_once_what_is_not_removed(kind: str, tmp_path: Pa
 
 
 def test_the_guide_lists_what_is_not_removed() -> None:
-    guide = " ".join((ROOT / "docs" / "guide.md").read_text().split())
+    guide = " ".join((ROOT / "docs" / "redaction.md").read_text().split())
     assert [entry for entry in NOT_REMOVED if f"- {entry}" not in guide] == []
 
 

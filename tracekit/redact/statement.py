@@ -18,6 +18,6 @@ NOT_REMOVED = (
     "e-mail and IP addresses, UUIDs, serial numbers, bundle ids and tokens, apart from names in them",
     "names in Base64, hexadecimal digits or UTF-16, and in compressed or encrypted text",
 )
-"""Each is also an entry of the list in docs/guide.md."""
+"""Each is also an entry of the list in docs/redaction.md."""
 
 ISSUE = Issue("info", "redacted", f"{_REMOVED}. Not removed, or not everywhere: {'; '.join(NOT_REMOVED)}")

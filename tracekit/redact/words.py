@@ -19,7 +19,7 @@ _MIN_USER_LETTERS, _MIN_USER_LETTERS_IN_CODE = 3, 4
 _MIN_USER_LETTERS_AT_ONE_END, _MIN_USER_LETTERS_INSIDE = 5, 8
 _MIN_DEVICE_LETTERS = 4
 _MIN_PROCESS_LETTERS, _MIN_PROCESS_LETTERS_IN_CODE = 4, 5
-"""Minimum letters and digits of a name to be replaced in any spelling. docs/guide.md describes the rules."""
+"""Minimum letters and digits of a name to be replaced in any spelling (docs/redaction.md)."""
 
 # The words of a name may be apart by a few characters, or by none, as in host names. Slashes end a name.
 _GAP = r"(?:[^\w\0/\\:;=<>\[\]{}|]|_){0,4}"
