@@ -16,7 +16,6 @@ from docs.generators import fill_parts  # noqa: E402
 from docs.generators.live_report import write_reports  # noqa: E402
 
 project = "tracekit"
-copyright = "MIT licence"  # noqa: A001 - Sphinx's name of the line at the foot of each page
 version = release = tracekit.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["generators", "site"]
@@ -36,7 +35,7 @@ html_title = f"tracekit {release}"
 html_static_path = ["site"]
 html_css_files = ["site.css"]
 html_copy_source = False
-html_show_sphinx = False
+html_show_sphinx = html_show_copyright = False
 templates_path: list[str] = []
 
 

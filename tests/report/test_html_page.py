@@ -376,7 +376,9 @@ def test_the_sections_show_the_findings() -> None:
     text = to_html(analysis)
     assert (
         section_of(text, "verdict")
-        == f"Summary {analysis.headline} warning: something is odd (3 × clocks-disagree)"
+        == f"Summary {analysis.headline} warning: something is odd (3 × clocks-disagree) What it means The times"
+        " of two tables do not fit each other, so that work can be on the wrong call. To do: compare within one"
+        " table only."
     )
     windows = section_of(text, "windows")
     assert "Net 1* 10.000 ms 10.0 ms AAAAAA........ ANE 4.00 ms (40 %)" in windows
