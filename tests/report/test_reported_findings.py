@@ -86,7 +86,7 @@ def test_the_page_begins_with_the_findings() -> None:
         "Measured: 6 rows of ane-hw-intervals",
         COMMAND,
         "Nothing was recorded just then that could explain it: no load or compile, thermal change or failed request.",
-        "tracekit explain fell-back",
+        "The model ran on an engine, left it, and did not come back in this recording.",
     ):
         assert part in section
 

@@ -1,4 +1,4 @@
-"""What shows each part of a call's budget: rows, samples, or the absence of both."""
+"""The evidence of each part of a call's budget: rows, samples, or the absence of both."""
 
 from __future__ import annotations
 
