@@ -21,6 +21,7 @@ def test_the_packages_and_their_data(wheel: zipfile.ZipFile) -> None:
     assert {
         "tracekit/py.typed",
         "tracekit/analysis/classification/markers.toml",
+        "tracekit/proof/claims.toml",
         "tracekit_dashboard/__init__.py",
     } <= names
     modules = {str(path.relative_to(ROOT)) for path in (ROOT / "tracekit").rglob("*.py")}
