@@ -21,10 +21,10 @@ class CallAxis:
 
     def __init__(self, starts: IntArray, ends: IntArray) -> None:
         self.starts, self.ends = starts, ends
-        edges = sum_before(ends - starts)
-        self.begins: IntArray = edges[:-1]
+        self._edges = sum_before(ends - starts)
+        self.begins: IntArray = self._edges[:-1]
         """The place of each call."""
-        self.stops: IntArray = edges[1:]
+        self.stops: IntArray = self._edges[1:]
         self._shift = self.begins - starts
 
     def __len__(self) -> int:
@@ -46,7 +46,7 @@ class CallAxis:
 
     def measure(self, times: IntervalSet) -> IntArray:
         """Return how much of the axis' times lies in each call."""
-        return times.within(self.begins, self.stops)
+        return np.diff(times.until(self._edges))
 
     def cut(self, times: IntervalSet) -> tuple[IntArray, IntArray, IntArray]:
         """Return the axis' times cut to the calls, as (call, start, end) in the recording's time."""

@@ -10,7 +10,7 @@ import pandas as pd
 from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.busy import Measured
-from tracekit.analysis.engines.codes import group_rows, is_among, is_engine, is_phase
+from tracekit.analysis.engines.codes import group_rows, is_among, is_engine, is_phase, sort_positions
 from tracekit.analysis.engines.interval_sets import IntervalSet, merge_sets
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.waiting import Waiting
@@ -102,7 +102,7 @@ class RunLayers:
             return starts, starts
         ends: IntArray = starts + trace.weights
         thread = trace.samples["thread_id"].to_numpy(np.int64)
-        order = np.argsort(thread, kind="stable")
+        order = sort_positions(thread, len(trace.threads))
         row, following = order[:-1], order[1:]
         is_near = (thread[row] == thread[following]) & (starts[following] - ends[row] <= self.period_ns // 2)
         row, following = row[is_near], following[is_near]

@@ -90,6 +90,7 @@ class Measured:
         self._model_code = self._find_models(calls)
         self._unions: dict[tuple[Key, tuple[_Lane, ...]], IntervalSet] = {}
         self._of_calls: dict[Key, CallSpans] = {}
+        self._work_rows: dict[Engine, IntArray] = {}
 
     def _find_models(self, calls: Calls) -> IntArray:
         """Return the model of each interval as its label names it, else that of the call that owns it."""
@@ -196,11 +197,18 @@ class Measured:
 
     def find_work(self, engine: Engine, mask: BoolArray | None = None) -> IntervalSet:
         """Return when an engine worked for anything at all, or by the marked rows; the GPU draws as well."""
-        is_execution = is_among(self._frame["phase"], Phase.EXECUTE) & is_among(self._frame["engine"], engine)
-        if engine is Engine.GPU:
-            is_drawing = is_among(self._frame["engine"], Engine.GRAPHICS)
-            is_execution |= is_drawing & self._frame["phase"].isna().to_numpy(bool)
-        return self._select_time(is_execution if mask is None else is_execution & mask)
+        rows = self._list_work(engine)
+        return self._select_time(rows if mask is None else rows[mask[rows]])
+
+    def _list_work(self, engine: Engine) -> IntArray:
+        """Return the rows in which an engine worked."""
+        if engine not in self._work_rows:
+            is_work = is_among(self._frame["phase"], Phase.EXECUTE) & is_among(self._frame["engine"], engine)
+            if engine is Engine.GPU:
+                is_drawing = is_among(self._frame["engine"], Engine.GRAPHICS)
+                is_work |= is_drawing & self._frame["phase"].isna().to_numpy(bool)
+            self._work_rows[engine] = np.flatnonzero(is_work)
+        return self._work_rows[engine]
 
     def _is_key(self, key: Key, rows: IntArray) -> BoolArray:
         """Mark the rows of an engine and phase."""
@@ -220,8 +228,8 @@ class Measured:
             self.assignment.is_owner(Owner.OTHER) & self.assignment.has_reason(Reason.SUBMITTED)
         )
 
-    def _select_time(self, mask: BoolArray) -> IntervalSet:
-        return IntervalSet.of(*(edges[mask] for edges in self.edges))
+    def _select_time(self, rows: BoolArray | IntArray) -> IntervalSet:
+        return IntervalSet.of(*(edges[rows] for edges in self.edges))
 
     @cached_property
     def sources(self) -> dict[Engine, str]:

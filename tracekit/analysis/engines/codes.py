@@ -72,8 +72,14 @@ def group_keys(keys: IntArray) -> tuple[IntArray, IntArray]:
 
 def group_positions(group: IntArray, count: int) -> list[IntArray]:
     """Return the positions of each of the groups ``0 … count - 1``, in ascending order."""
-    order = np.argsort(group.astype(np.min_scalar_type(count)), kind="stable")  # fast up to 16 bits
+    order = sort_positions(group, count)
     return np.split(order, np.cumsum(np.bincount(group, minlength=count))[:-1]) if count else []
+
+
+def sort_positions(group: IntArray, count: int) -> IntArray:
+    """Return the positions of the groups ``0 … count - 1``, group by group, each in ascending order."""
+    # Up to 16 bits, numpy counts instead of comparing.
+    return np.argsort(group.astype(np.min_scalar_type(count)), kind="stable")
 
 
 def group_codes(*columns: pd.Series[Any] | npt.NDArray[Any]) -> IntArray:

@@ -32,10 +32,11 @@ class IntervalSet:
         #   ends     5  4  7 11
         #   reach    5  5  7 11
         #   opens    T  F  F  T     2 and 3 are ≤ the reach before them
-        order = np.argsort(starts[has_length], kind="stable")
-        sorted_starts, sorted_ends = starts[has_length][order], ends[has_length][order]
-        if not len(sorted_starts):
+        starts, ends = (starts, ends) if has_length.all() else (starts[has_length], ends[has_length])
+        if not len(starts):
             return EMPTY
+        order = np.argsort(starts, kind="stable")
+        sorted_starts, sorted_ends = starts[order], ends[order]
         reach = np.maximum.accumulate(sorted_ends)
         opens = np.append(True, sorted_starts[1:] > reach[:-1])
         closes = np.append(np.flatnonzero(opens)[1:] - 1, len(sorted_starts) - 1)
@@ -89,16 +90,18 @@ class IntervalSet:
 
     def count(self, starts: IntArray, ends: IntArray) -> IntArray:
         """Return how many of the intervals lie in each window ``[start, end)``, or reach into it."""
+        return self._find_rows(starts, ends)[1]
+
+    def _find_rows(self, starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the first interval of each window, and how many from it on lie in the window."""
         first_row = np.searchsorted(self.ends, starts, "right")
-        counts: IntArray = np.maximum(np.searchsorted(self.starts, ends, "left") - first_row, 0)
-        return counts
+        return first_row, np.maximum(np.searchsorted(self.starts, ends, "left") - first_row, 0)
 
     def pieces(self, starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Return the intervals cut to the windows, as (row of the window, start, end), window by window."""
         # Window w has ``counts[w]`` consecutive intervals from ``first_row[w]`` on. All of them in one array:
         #   first_row 4 9    counts 2 3    →    4 5 9 10 11
-        first_row = np.searchsorted(self.ends, starts, "right")
-        counts = self.count(starts, ends)
+        first_row, counts = self._find_rows(starts, ends)
         window = np.repeat(np.arange(len(starts)), counts)
         interval = np.repeat(first_row - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
         piece_starts = np.maximum(self.starts[interval], starts[window])
