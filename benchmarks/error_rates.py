@@ -42,7 +42,7 @@ from tracekit.checks.requirements import Condition
 from tracekit.checks.results import MetricValue
 from tracekit.checks.run_values import RunNoise, combine_runs
 from tracekit.comparison.estimates import compute_centre, find_usual_spread, scale_of
-from tracekit.comparison.functions import FunctionWeights, compare_functions
+from tracekit.comparison.functions import FunctionWeights, compare_functions, find_changed
 from tracekit.comparison.metrics import LATE, METRICS, Column, GroupMetric, run_values
 from tracekit.comparison.result import Difference, Value
 from tracekit.comparison.rows import Sides, iter_group_rows
@@ -219,11 +219,11 @@ def functions_cell(functions: int, calls: int, runs: int, pairs: int) -> dict[st
     doubled[2] *= 2
     for _ in range(pairs):
         base = [run(weights) for _ in range(runs)]
-        rates.note(
-            "any alarm", bool(compare_functions(base, [run(weights) for _ in range(runs)], []).changed)
+        unchanged, result = (
+            compare_functions(base, [run(of_new) for _ in range(runs)], []) for of_new in (weights, doubled)
         )
-        result = compare_functions(base, [run(doubled) for _ in range(runs)], [])
-        changed = {result.names[row][1] for row in result.changed}
+        rates.note("any alarm", bool(find_changed([unchanged])[0]))
+        changed = {result.names[row][1] for row in find_changed([result])[0]}
         rates.note("doubled one found", "function2" in changed)
     return {
         "table": "functions",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from compare_support import recorded, row
 
-from tracekit import Comparison, compare
+from tracekit import Analysis, Comparison, analyze, compare
 from tracekit.comparison.result import Difference, Group, ModelLengths, Value
+from tracekit.load import open_trace
 from tracekit.report.comparison.decision import describe_outcome, replace_by_first_sentence
 from tracekit.report.comparison.headline import sentence
 from tracekit.report.comparison.models import describe_length_result
@@ -17,6 +19,7 @@ from tracekit.report.comparison.wording import interval
 
 pytestmark = pytest.mark.integration
 
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 WITHIN = "within these recordings"
 LENGTHS = [10.0, 12, 11, 13, 10, 12, 11, 14, 10, 12]
 
@@ -50,11 +53,59 @@ def test_charts_have_the_interval_by_which_the_summary_decides() -> None:
     deciding = replace(rows[0], low=-1.0, judgement="within the noise")
     comparison = compare(recorded(LENGTHS), recorded(LENGTHS[::-1]))
     group = Group("model", "Net", "", 9, 9, rows)
-    claims = replace(comparison.first_sentence, lengths=(ModelLengths("Net", (deciding,)),), engines=())
+    claims = replace(comparison.first_sentence, lengths=(ModelLengths("Net", (deciding,)),))
     comparison = replace(comparison, groups=(group,), first_sentence=claims)
     assert replace_by_first_sentence(comparison, group) == [deciding, rows[1]]
     other = replace(group, name="Other")
     assert replace_by_first_sentence(comparison, other) == list(rows)
+
+
+def test_the_table_of_all_numbers_shows_no_length_that_the_summary_does_not() -> None:
+    base, new = (
+        analyze(open_trace(SAMPLES / name)) for name in ("fallback-midway-ios27", "concurrent-models-ios27")
+    )
+    comparison = compare(base, new)
+    group = next(group for group in comparison.groups if ("model", "SpeechEncoder") in group.names)
+    (of_model,) = comparison.first_sentence.lengths
+    decided = {row.metric: row for row in of_model.rows}
+    alone = {row.metric: row for row in group.rows}
+    assert decided["mean"].level > alone["mean"].level == 0.95
+    assert (alone["mean"].judgement, decided["mean"].judgement) == (
+        "higher in these recordings",
+        "within the noise",
+    )
+    text = flatten(comparison)
+    assert "mean 27.400 ms 31.400 ms +4.000 ms +14.6 % -3.630 … +11.697 (98.7 %) noise" in text
+    assert "Each other row is tested alone" in text
+
+
+def test_the_mix_of_models_changes_no_engine_and_no_function() -> None:
+    def run(first: int, second: int, factor: float = 1.0) -> Analysis:
+        lengths = [factor * length for length in [10.0, 12, 11, 13, 12, 10] * 10]
+        return recorded(
+            [*lengths[:first], *lengths[:second]],
+            "A" * first + "C" * second,
+            models=["Net"] * first + ["Old"] * second,
+        )
+
+    base = [run(20, 6, factor) for factor in (1.0, 1.01, 0.99)]
+    new = [run(6, 20, factor) for factor in (1.0, 1.01, 0.99)]
+    comparison = compare(base, new)
+    # Of all calls, the share of the Neural Engine went from 77 to 23 %.
+    assert row(comparison, "ANE share").judgement == "lower"
+    assert "Every engine has the same share of the calls." in sentence(comparison)
+    assert comparison.functions == ()
+    assert all(abs(change.row.difference or 0) < 1e6 for change in comparison.largest_functions)
+    assert {change.model for change in comparison.largest_functions} <= {"Net", "Old"}
+
+
+def test_the_engines_of_each_model_are_named() -> None:
+    models = ["Net"] * 10 + ["Old"] * 10
+    base = recorded(LENGTHS * 2, "A" * 20, models=models)
+    new = recorded(LENGTHS * 2, "A" * 15 + "C" * 5, models=models)
+    text = sentence(compare([base] * 1, [new] * 1))
+    assert "alls of Old on the Neural Engine alone 100.0 % → 50.0 % (-50.0 pts)" in text
+    assert "of Net" not in text
 
 
 def test_one_recording_on_both_sides_is_named_and_has_no_other_tag() -> None:

@@ -18,7 +18,7 @@ const DATA = {
   },
   base: Float64Array.of(0, 4e6, 2e6, 0),
   new: Float64Array.of(0, 6e6, 0, 1e6),
-  tested: [{ name: 2, binary: 1, engine: "CPU", difference: 2e6, judgement: "higher" }],
+  tested: [{ name: 2, binary: 1, engine: "CPU", model: null, difference: 2e6, judgement: "higher" }],
 };
 const modelOf = createDifferenceTree(DATA);
 
@@ -48,4 +48,6 @@ test("a test is of the function, and a path is never called tested", () => {
   const { lines } = createDifferenceWords(DATA);
   assert.match(lines(modelOf("both"), { node: 1 }).at(-1), /as a whole \(CPU\): \+2\.00? ms per call, shown to be higher\. This path is not tested\./);
   assert.equal(lines(modelOf("both"), { node: 2 }).at(-1), "Not tested.");
+  const ofModel = createDifferenceWords({ ...DATA, tested: [{ ...DATA.tested[0], model: 4 }] });
+  assert.match(ofModel.lines(modelOf("both"), { node: 1 }).at(-1), /\(CPU, in calls of fresh\): \+2/);
 });

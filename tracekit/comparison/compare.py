@@ -151,41 +151,48 @@ def _compare_functions(
 ) -> tuple[_Functions, _Functions, int, str]:
     """Return the functions that changed, the largest other differences, and the number of all.
 
-    They are of the calls that the first sentence is about: models that differ run other functions. The text
-    is the reason why functions cannot be compared.
+    They are of each model that the first sentence is about: the weight per call of several would change with
+    their mix. The text is the reason why functions cannot be compared.
     """
     if reason := by_function.explain_problem(base, new):
         return (), (), 0, reason
-    models = [model.model for model in first_sentence.lengths] if first_sentence.left_out else []
-    if first_sentence.left_out and not models:
+    models = [model.model for model in first_sentence.lengths]
+    if not models:
         return (), (), 0, "not comparable: BASE and NEW have no model in common"
     unit: Unit = next(iter(by_function.list_units(base)))
     comparable = [
         [run for run in group if run.count and run.analysis.trace.weight_unit == unit] for group in noise
     ]
-    weights = [
-        [of_run for run in side if (of_run := by_function.measure_weights(run, models)).windows]
-        for side in (base, new, *comparable)
+    measured = [
+        [by_function.measure_models(run, models) for run in side] for side in (base, new, *comparable)
     ]
-    compared = by_function.compare_functions(weights[0], weights[1], weights[2:])
-    changed = compared.changed
-    remaining = [row for row in range(len(compared.names)) if row not in set(changed)]
-    windows = [sum(run.windows for run in side) for side in weights[:2]]
-    is_tested = compared.probabilities is not None
-    changes = [
-        [_describe_function(compared, row, unit, windows, is_changed, is_tested) for row in rows]
-        for rows, is_changed in ((changed, True), (remaining[: by_function.MOST_FUNCTIONS], False))
-    ]
-    return tuple(changes[0]), tuple(changes[1]), compared.count, ""
+    compared, windows = [], []
+    for number in range(len(models)):
+        sides = [[run[number] for run in side if run[number].windows] for side in measured]
+        compared.append(by_function.compare_functions(sides[0], sides[1], sides[2:]))
+        windows.append([sum(run.windows for run in side) for side in sides[:2]])
+    changed: list[FunctionChange] = []
+    remaining: list[FunctionChange] = []
+    for model, of_model, counts, rows in zip(
+        models, compared, windows, by_function.find_changed(compared), strict=True
+    ):
+        for row in range(len(of_model.names)):
+            is_changed = row in rows
+            change = _describe_function(model, of_model, row, unit, counts, is_changed)
+            (changed if is_changed else remaining).append(change)
+    for changes in (changed, remaining):
+        changes.sort(key=lambda change: -abs(change.row.difference or 0.0))
+    count = sum(of_model.count for of_model in compared)
+    return tuple(changed), tuple(remaining[: by_function.MOST_FUNCTIONS]), count, ""
 
 
 def _describe_function(
+    model: str,
     compared: by_function.Compared,
     row: int,
     unit: Unit,
     windows: Sequence[int],
     is_changed: bool,
-    is_tested: bool,
 ) -> FunctionChange:
     base, new = (
         Value(float(means[row].mean()), count, count, "sampled", runs=tuple(means[row].tolist()))
@@ -194,12 +201,13 @@ def _describe_function(
     assert base.value is not None
     assert new.value is not None
     change = new.value - base.value
+    is_tested = compared.probabilities is not None
     not_shown: Judgement = "within the noise" if is_tested else "not tested"
     judged: Judgement = ("higher" if change > 0 else "lower") if is_changed else not_shown
     difference = Difference("weight per window", unit, base, new, change, None, None, judged)
     if is_tested:
         difference = replace(difference, tested="between runs")
-    return FunctionChange(*compared.names[row], _describe_change(difference), difference)
+    return FunctionChange(*compared.names[row], _describe_change(difference), difference, model)
 
 
 def _describe_change(row: Difference) -> Change:

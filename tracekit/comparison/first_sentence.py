@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from tracekit.comparison.groups import ALL, ComparedRuns, Runs
 from tracekit.comparison.metrics import METRICS, name_late_calls
@@ -34,13 +35,17 @@ def build_first_sentence(compared: ComparedRuns, groups: Sequence[Group]) -> Fir
     names, left_out = _find_shared_models(compared.sides)
     if left_out and not names:
         return FirstSentence(left_out=left_out)
-    every = compared.select_models(names) if left_out else compared.select(ALL)
     models = [(name, compared.select(("model", name, ""))) for name in names]
     rows = {name: group.rows for group in groups for kind, name in group.names if kind == "model"}
     if not models:
         only = _find_only_model(compared.sides)
-        models, rows = [(only, every)], {only: groups[0].rows}
-    return FirstSentence(compare_lengths(models, rows), tuple(_compare_shares(every)), left_out)
+        models, rows = [(only, compared.select(ALL))], {only: groups[0].rows}
+    shares = _compare_shares([sides for _, sides in models])
+    lengths = compare_lengths(models, rows)
+    return FirstSentence(
+        tuple(replace(of_model, engines=engines) for of_model, engines in zip(lengths, shares, strict=True)),
+        left_out,
+    )
 
 
 def compare_lengths(
@@ -103,13 +108,14 @@ def _test_at(sides: Sides, row: Difference, level: float) -> Difference:
     return next(iter_group_rows(sides, metrics, level))
 
 
-def _compare_shares(sides: Sides) -> list[Difference]:
-    """Return the shares of engines: each that any call has gets its part of the 1 % (Bonferroni)."""
-    rows = list(iter_group_rows(sides, _SHARES))
-    present = [row for row in rows if row.base.highest or row.new.highest]
+def _compare_shares(models: Sequence[Sides]) -> list[tuple[Difference, ...]]:
+    """Return the shares of each model's calls by engine: of the 1 %, each that occurs has the same part."""
+    shares = [tuple(iter_group_rows(sides, _SHARES)) for sides in models]
+    rows = [row for of_model in shares for row in of_model]
     if all(row.tested in (None, _UNTESTED) for row in rows):
-        return rows
-    return list(iter_group_rows(sides, _SHARES, 1 - _OF_SHARES / max(1, len(present))))
+        return shares
+    level = 1 - _OF_SHARES / max(1, sum(bool(row.base.highest or row.new.highest) for row in rows))
+    return [tuple(iter_group_rows(sides, _SHARES, level)) for sides in models]
 
 
 def _find_only_model(sides: Sequence[Runs]) -> str:

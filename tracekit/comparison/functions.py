@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from tracekit.analysis.classification.sample_labels import find_deciding_frames
 from tracekit.comparison.estimates import SPREADS_ALIKE
 from tracekit.comparison.observations import Observations
 from tracekit.comparison.quantities import FloatArray
-from tracekit.model.columns import IntArray
+from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import WeightUnit
 from tracekit.model.vocabulary import ENGINES
 from tracekit.statistics.distributions import t_upper_tail
@@ -37,12 +38,21 @@ class FunctionWeights:
     sample_weight: float
     """The weight of one sample; where samples differ, the mean that their own weight gives them."""
 
+    def select(self, is_of_model: BoolArray) -> FunctionWeights:
+        """Return the weights in the marked windows alone."""
+        rows = self.rows[is_of_model[self.rows["window"].to_numpy()]]
+        return FunctionWeights(rows, int(is_of_model.sum()), self.sample_weight)
 
-def measure_weights(run: Observations, models: Sequence[str] = ()) -> FunctionWeights:
-    """Return the weights of a run's functions: the frame that decided a sample's engine, else its leaf.
 
-    With ``models``, they are of the calls of these alone.
-    """
+def measure_models(run: Observations, models: Sequence[str]) -> list[FunctionWeights]:
+    """Return the weights of a run's functions in the calls of each model; "" is all calls."""
+    weights = measure_weights(run)
+    names = run.model.astype(str)
+    return [weights.select(names == model) if model else weights for model in models]
+
+
+def measure_weights(run: Observations) -> FunctionWeights:
+    """Return the weights of a run's functions: the frame that decided a sample's engine, else its leaf."""
     trace, labels = run.analysis.trace, run.analysis.labels
     members = run.analysis.members
     has_stack = (trace.samples["stack_id"] >= 0).to_numpy(bool)
@@ -64,12 +74,8 @@ def measure_weights(run: Observations, models: Sequence[str] = ()) -> FunctionWe
     frame["function"] = pd.Series([names[pair] for pair in pairs], index=frame.index, dtype=object)
     call_counts = np.where(has_stack, members.times_counted(len(has_stack)), 0)
     weights = trace.weights.astype(np.float64)
-    count = run.count
-    if models:
-        is_compared = np.isin(run.model.astype(str), models)
-        frame, count = frame[is_compared[frame["window"].to_numpy()]], int(is_compared.sum())
     sample_weight = float((call_counts * weights**2).sum() / max(1.0, (call_counts * weights).sum()))
-    return FunctionWeights(frame[["function", "window", "weight"]], count, sample_weight)
+    return FunctionWeights(frame[["function", "window", "weight"]], run.count, sample_weight)
 
 
 def _find_leaves(run: Observations, stack_ids: np.ndarray[tuple[int], np.dtype[np.int32]]) -> IntArray:
@@ -97,12 +103,19 @@ class Compared:
     count: int
     """The number of tested functions, those without a difference included."""
 
-    @property
-    def changed(self) -> list[int]:
-        """The rows that are shown to differ; at most 5 % of them are expected to be wrong."""
-        if self.probabilities is None:
-            return []
-        return [int(row) for row in find_discoveries(self.probabilities, self.count)]
+
+def find_changed(compared: Sequence[Compared]) -> list[set[int]]:
+    """Return the rows of each that are shown to differ: at most 5 % of all are expected to be wrong."""
+    tested = [
+        np.ones(len(entry.names)) if entry.probabilities is None else entry.probabilities
+        for entry in compared
+    ]
+    edges = np.cumsum([0, *map(len, tested)])
+    discoveries = find_discoveries(np.concatenate(tested), sum(entry.count for entry in compared))
+    return [
+        {int(row - start) for row in discoveries if start <= row < stop}
+        for start, stop in pairwise(edges.tolist())
+    ]
 
 
 def compare_functions(

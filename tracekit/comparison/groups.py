@@ -42,18 +42,7 @@ class ComparedRuns:
 
     def select(self, key: Key) -> Sides:
         """Return the windows of a group."""
-        return self._select(lambda runs: _build_side(runs, key))
-
-    def select_models(self, names: Sequence[str]) -> Sides:
-        """Return the windows of some models."""
-        return self._select(
-            lambda runs: GroupSide(
-                runs, [np.asarray(np.isin(run.model.astype(str), names), bool) for run in runs]
-            )
-        )
-
-    def _select(self, select: Callable[[Runs], GroupSide]) -> Sides:
-        base, new, *noise = map(select, (self.base, self.new, *self.noise))
+        base, new, *noise = (_build_side(runs, key) for runs in (self.base, self.new, *self.noise))
         return Sides(base, new, noise, self.spread, self.deadlines_ns)
 
     def iter_models(self) -> Iterator[tuple[str, Sides]]:

@@ -204,7 +204,8 @@ class Group:
 class FunctionChange:
     """The change of a function's sampled weight per window, by the engine that its samples work for.
 
-    The function is the frame that decided the engine, else the leaf.
+    The function is the frame that decided the engine, else the leaf; the windows are those of ``model``, of
+    all for "".
     """
 
     binary: str
@@ -212,6 +213,7 @@ class FunctionChange:
     engine: str
     change: Change
     row: Difference
+    model: str = ""
 
 
 @dataclass(frozen=True)
@@ -253,27 +255,28 @@ class ModelLengths:
     """The rows that decide whether the calls of a model are slower or faster; "" are all calls.
 
     They are p50, p90 and mean; of lengths on a grid, the calls above a tick and the mean. ``energy`` has the
-    energy of a call on each rail that both sides have, tested together with the lengths.
+    energy of a call on each rail that both sides have, tested together with the lengths; ``engines`` are the
+    shares of the calls by engine.
     """
 
     model: str
     rows: tuple[Difference, ...]
     energy: tuple[Difference, ...] = ()
     grid: Grid | None = None
+    engines: tuple[Difference, ...] = ()
 
 
 @dataclass(frozen=True)
 class FirstSentence:
     """The two claims of a comparison's first sentence, tested together at 5 %.
 
-    ``lengths`` are those of each model that both sides have, tested together at 4 % with their energy;
-    ``engines`` are the shares of windows, each with an interval that leaves 1 % for all of them together.
-    ``left_out`` are models that one side alone has, and "" for windows without one: the claims are about the
-    windows of the others.
+    ``lengths`` has the models that both sides have: their lengths are tested together at 4 % with their
+    energy, the shares of their engines have intervals that leave 1 % for all of them together. ``left_out``
+    are models that one side alone has, and "" for windows without one: the claims are about the windows of
+    the others.
     """
 
     lengths: tuple[ModelLengths, ...] = ()
-    engines: tuple[Difference, ...] = ()
     left_out: tuple[str, ...] = ()
 
 

@@ -65,7 +65,7 @@ def decide_outcome(comparison: Comparison) -> Outcome:
         return "better" if _keeps_engines(comparison) else "changed"
     if any(list_changed_parts(model, comparison.min_change) for model in comparison.parts):
         return "changed"
-    is_open = find_incomparable_shares(comparison.first_sentence.engines) or any(
+    is_open = any(map(find_incomparable_shares, comparison.first_sentence.lengths)) or any(
         map(is_one_sided, comparison.findings)
     )
     return "same" if length == "same" and not is_open else "not shown"
@@ -105,15 +105,11 @@ def _decide_rows(model: ModelLengths, min_change: float) -> list[LengthOutcome]:
 
 def replace_by_first_sentence(comparison: Comparison, group: Group) -> list[Difference]:
     """Return the rows of a group; what the first sentence rests on has the interval that decides there."""
-    claims = comparison.first_sentence
     names = {name for kind, name in group.names if kind == "model"}
     if group == comparison.groups[0]:
         names.add("")
-    models = [model for model in claims.lengths if model.model in names]
-    rows = [row for model in models for row in (*model.rows, *model.energy)]
-    # With several models, the shares are of the calls of all of them.
-    rows += claims.engines if models and len(claims.lengths) == 1 else ()
-    by_metric = {row.metric: row for row in rows}
+    models = [model for model in comparison.first_sentence.lengths if model.model in names]
+    by_metric = {row.metric: row for model in models for row in (*model.rows, *model.energy, *model.engines)}
     return [by_metric.get(row.metric, row) for row in group.rows]
 
 
@@ -175,17 +171,23 @@ def list_changed_parts(model: ModelParts, min_change: float) -> list[PartChange]
 # Engines and findings --------------------------------------------------------------------------------------
 
 
-def list_changed_shares(comparison: Comparison) -> list[Difference]:
-    """Return the shares of calls by engine that are shown to differ; none where one is not comparable."""
-    shares = comparison.first_sentence.engines
-    if find_incomparable_shares(shares):
-        return []
-    return [row for row in shares if row.difference is not None and row.judgement not in _NOT_SHOWN]
+def list_changed_shares(comparison: Comparison) -> list[tuple[ModelLengths, Difference]]:
+    """Return the shares of a model's calls by engine that are shown to differ.
+
+    Of a model of which one is not comparable, it is none.
+    """
+    return [
+        (model, row)
+        for model in comparison.first_sentence.lengths
+        if not find_incomparable_shares(model)
+        for row in model.engines
+        if row.difference is not None and row.judgement not in _NOT_SHOWN
+    ]
 
 
-def find_incomparable_shares(shares: Sequence[Difference]) -> list[Difference]:
+def find_incomparable_shares(model: ModelLengths) -> list[Difference]:
     """Return the shares of engines that cannot be compared."""
-    return [row for row in shares if row.metric != f"{UNKNOWN} share" and row.difference is None]
+    return [row for row in model.engines if row.metric != f"{UNKNOWN} share" and row.difference is None]
 
 
 def is_grave(change: FindingChange) -> bool:
@@ -204,11 +206,13 @@ def is_better(comparison: Comparison) -> bool:
 
 
 def _keeps_engines(comparison: Comparison) -> bool:
-    """Return whether no call went from the Neural Engine to another one, or to one that is not known.
+    """Return whether no model has calls that went from the Neural Engine to another one, or an unknown one.
 
     Calls that run on the CPU from the start cannot leave the Neural Engine either.
     """
-    shares = {row.metric: row.difference or 0.0 for row in comparison.first_sentence.engines}
-    on_ane = shares.get(f"{Engine.ANE} share", 0.0)
-    elsewhere = (shares.get(f"{name} share", 0.0) for name in (Engine.CPU, UNKNOWN))
-    return on_ane >= 0 and all(change <= 0 for change in elsewhere)
+    leaves = {f"{Engine.ANE} share": -1.0, f"{Engine.CPU} share": 1.0, f"{UNKNOWN} share": 1.0}
+    return not any(
+        leaves.get(row.metric, 0.0) * (row.difference or 0.0) > 0
+        for model in comparison.first_sentence.lengths
+        for row in model.engines
+    )

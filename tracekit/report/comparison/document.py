@@ -12,7 +12,12 @@ from tracekit.report import wording
 from tracekit.report.comparison import models, parts, samples
 from tracekit.report.comparison import wording as words
 from tracekit.report.comparison.cautions import caution_text
-from tracekit.report.comparison.decision import decide_model, decide_outcome, describe_outcome
+from tracekit.report.comparison.decision import (
+    decide_model,
+    decide_outcome,
+    describe_outcome,
+    replace_by_first_sentence,
+)
 from tracekit.report.comparison.findings import FINDINGS, WORD, FindingChangeText, finding_changes
 from tracekit.report.comparison.headline import sentence
 from tracekit.report.document.blocks import (
@@ -38,9 +43,9 @@ TIMELINES = "timelines"
 LEGEND = "legend"
 FLAME = "difference"
 _SIDES_HEADER = ("side", "recording", "device", "system", "template", "calls", "answer")
-_NUMBERS = ("BASE", "NEW", "difference", "relative", "95 % interval")
+_NUMBERS = ("BASE", "NEW", "difference", "relative", "interval")
 _NAME_WIDTH = 60
-_WIDTHS = {"function": 32, "binary": 16}
+_WIDTHS = {"model": 20, "function": 32, "binary": 16}
 
 
 def build_document(
@@ -193,9 +198,8 @@ def _build_differences(comparison: Comparison) -> Section:
     for number, group in _list_groups(comparison):
         chart = Picture(label_chart(number))
         pictures = () if chart in drawn else (chart,)
-        blocks.append(
-            _build_group(label_chart(number), words.title(group), list(group.rows), pictures, group)
-        )
+        rows = replace_by_first_sentence(comparison, group)
+        blocks.append(_build_group(label_chart(number), words.title(group), rows, pictures, group))
     if comparison.preparing:
         others = ", with what one side alone runs" if comparison.first_sentence.left_out else ""
         blocks.append(_build_group("runs", f"Whole runs{others}", list(comparison.preparing)))
@@ -249,9 +253,11 @@ def _build_functions(comparison: Comparison, most: int) -> Section:
 
 def _build_function_table(changes: Sequence[FunctionChange]) -> Table:
     columns = zip(words.FUNCTION_HEADER, zip(*map(words.function_cells, changes), strict=True), strict=True)
+    are_several = len({change.model for change in changes}) > 1
     return Table(
         tuple(
             Column(name, texts, "number" if name in _NUMBERS else "text", width=_WIDTHS.get(name, 0))
             for name, texts in columns
+            if name != "model" or are_several
         )
     )

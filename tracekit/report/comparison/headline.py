@@ -44,6 +44,7 @@ _NAME_WIDTH = 60
 _MOST_LEFT_OUT = 3
 _NO_MODEL_IN_COMMON = "Lengths and engines cannot be compared: BASE and NEW have no model in common."
 _MOST_UNCHANGED = 4
+_MOST_SHARES = 8
 
 
 def sentence(comparison: Comparison) -> str:
@@ -237,7 +238,7 @@ def _brief(row: Difference) -> str:
 
 
 def _subject(model: ModelLengths, row: Difference) -> str:
-    return f"{clip(printable(model.model), _NAME_WIDTH)} {row.metric}" if model.model else row.metric
+    return f"{_name(model)} {row.metric}" if model.model else row.metric
 
 
 def _against(row: Difference, more: str = "") -> str:
@@ -296,28 +297,63 @@ def _describe_drift(comparison: Comparison) -> str:
 
 
 def _engines(comparison: Comparison) -> str:
-    shares = comparison.first_sentence.engines
-    of_engines = [row for row in shares if row.metric != f"{UNKNOWN} share"]
-    if not any(row.base.value is not None or row.new.value is not None for row in of_engines):
+    """Return what is shown of the engines of each model's calls."""
+    models = comparison.first_sentence.lengths
+    known = [
+        row
+        for model in models
+        for row in model.engines
+        if row.metric != f"{UNKNOWN} share" and (row.base.value is not None or row.new.value is not None)
+    ]
+    if not known:
         return "No call has a known engine."
-    if incomparable := find_incomparable_shares(shares):
-        return (
-            f"Engines cannot be compared: {missing(incomparable)[0].reason.removeprefix('not measurable, ')}."
-        )
+    reasons: dict[str, list[ModelLengths]] = {}
+    for model in models:
+        if rows := find_incomparable_shares(model):
+            reason = missing(rows)[0].reason.removeprefix("not measurable, ")
+            reasons.setdefault(reason, []).append(model)
+    comparable = [model for model in models if not find_incomparable_shares(model)]
+    sentences = [_describe_shares(comparison, comparable)] if comparable else []
+    for reason, of_models in reasons.items():
+        sentences.append(f"Engines{_of_some(of_models, models)} cannot be compared: {reason}.")
+    return " ".join(sentences)
+
+
+def _describe_shares(comparison: Comparison, models: Sequence[ModelLengths]) -> str:
+    """Return what is shown of the engines of models that can be compared."""
+    every = comparison.first_sentence.lengths
     if changed := list_changed_shares(comparison):
-        here = " in these recordings" if changed[0].tested == WITHIN else ""
-        listed = ", ".join(f"{_place(row)} {pair(row)}" for row in changed)
-        return f"Other engines{here}: calls {listed}.{_busier(comparison, changed)}"
-    moved = [row for row in shares if row.difference]
+        here = " in these recordings" if changed[0][1].tested == WITHIN else ""
+        listed = _list_shares(changed, every)
+        return f"Other engines{here}: calls {listed}.{_busier(comparison, [row for _, row in changed])}"
+    moved = [(model, row) for model in models for row in model.engines if row.difference]
+    calls = f"calls{_of_some(models, every)}"
     if not moved:
-        return "Every engine has the same share of the calls."
-    if any(row.judgement == "too few to tell" for row in moved):
-        listed = ", ".join(f"{_place(row)} {pair(row)}" for row in moved)
-        return f"Too few calls for an interval of the engines' shares: calls {listed}."
-    if all(row.tested == WITHIN for row in moved):
-        listed = ", ".join(f"{_place(row)} {pair(row)}" for row in moved)
+        return f"Every engine has the same share of the {calls}."
+    if any(row.judgement == "too few to tell" for _, row in moved):
+        return f"Too few calls for an interval of the engines' shares: calls {_list_shares(moved, every)}."
+    if all(row.tested == WITHIN for _, row in moved):
+        listed = _list_shares(moved, every)
         return f"Calls {listed}: calls in a row are alike, and chance can do as much."
-    return "No difference in the engines' shares of the calls is shown."
+    return f"No difference in the engines' shares of the {calls} is shown."
+
+
+def _list_shares(shares: Sequence[tuple[ModelLengths, Difference]], every: Sequence[ModelLengths]) -> str:
+    """Return ``on the CPU alone 0.0 % → 50.0 % (+50.0 pts)``; of several models, ``of Net on the CPU …``."""
+    texts = [
+        f"{f'of {_name(model)} ' if len(every) > 1 else ''}{_place(row)} {pair(row)}" for model, row in shares
+    ]
+    more = len(texts) - _MOST_SHARES
+    return ", ".join([*texts[:_MOST_SHARES], *([f"and {more:,} more"] if more > 0 else [])])
+
+
+def _of_some(models: Sequence[ModelLengths], every: Sequence[ModelLengths]) -> str:
+    """Return `` of Net, Tagger``; "" for all models."""
+    return "" if len(models) == len(every) else f" of {', '.join(map(_name, models))}"
+
+
+def _name(model: ModelLengths) -> str:
+    return clip(printable(model.model), _NAME_WIDTH)
 
 
 def _place(row: Difference) -> str:
@@ -330,7 +366,8 @@ def _place(row: Difference) -> str:
 
 def _busier(comparison: Comparison, changed: Sequence[Difference]) -> str:
     """Return what calls on several engines hide: an engine that has fewer calls alone may do more work."""
-    if f"{MIXED} share" not in [row.metric for row in changed] or comparison.first_sentence.left_out:
+    claims = comparison.first_sentence
+    if f"{MIXED} share" not in [row.metric for row in changed] or claims.left_out or len(claims.lengths) > 1:
         return ""
     parts = []
     for engine in SERVING:

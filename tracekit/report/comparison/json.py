@@ -63,6 +63,7 @@ def to_dict(
                 "outcome": decide_model(model, comparison.min_change),
                 "rows": [_row(row) for row in model.rows],
                 "energy": [_row(row) for row in model.energy],
+                "engines": [_row(row) for row in model.engines],
                 "grid": _grid(model.grid),
             }
             for model in comparison.first_sentence.lengths
@@ -166,6 +167,7 @@ def _function(function: FunctionChange) -> dict[str, Any]:
         "binary": function.binary,
         "symbol": function.symbol,
         "engine": function.engine,
+        "model": function.model or None,
         "change": function.change,
         **_row(function.row),
     }

@@ -22,6 +22,7 @@ from tracekit.comparison.result import (
 )
 from tracekit.comparison.turns import NOT_IN_TURN, SESSION_NOISE
 from tracekit.frozen import frozen
+from tracekit.statistics.share_intervals import LEVEL
 from tracekit.text import plural
 
 _SHORT = {
@@ -32,7 +33,7 @@ _SHORT = {
     "spread not given": "no spread",
 }
 _MOST_RUNS = 10
-HEADER = ("measure", "BASE", "NEW", "difference", "relative", "95 % interval", "basis", "finding")
+HEADER = ("measure", "BASE", "NEW", "difference", "relative", "interval", "basis", "finding")
 
 
 def amount(value: float | None, unit: Unit, signed: bool = False) -> str:
@@ -70,6 +71,12 @@ def interval(row: Difference) -> str:
     return " … ".join(amount(end, row.unit, True).partition(" ")[0] for end in ends)
 
 
+def _interval_cell(row: Difference) -> str:
+    """Return the interval; that of the first sentence, which is wider, with its level."""
+    level = "" if row.level == LEVEL or row.low is None else f" ({100 * row.level:.3g} %)"
+    return interval(row) + level
+
+
 def _with_unit(row: Difference) -> str:
     return f"{interval(row)} {amount(row.difference, row.unit, True).partition(' ')[2]}".rstrip()
 
@@ -96,7 +103,7 @@ def cells(row: Difference) -> list[str]:
         value_text(row.new, row.unit),
         amount(row.difference, row.unit, True),
         ratio(row),
-        interval(row),
+        _interval_cell(row),
         basis(row),
         _SHORT.get(row.judgement, row.judgement),
     ]
@@ -195,7 +202,7 @@ def footnote(comparison: Comparison) -> str:
             f"A side's number is the mean of the numbers of its runs (of times, the geometric mean{middle})."
         )
     parts.append(
-        "'noise': the 95 % interval of the difference contains 0. Intervals of amounts are printed from −BASE"
+        "'noise': the interval of the difference contains 0. Intervals of amounts are printed from −BASE"
         " (nothing is left) on."
     )
     if one_run_per_side(comparison):
@@ -206,9 +213,9 @@ def footnote(comparison: Comparison) -> str:
     if comparison.run_noise:
         parts.append("'no spread': the spread of this number between runs is not given.")
     parts.append(
-        "'too few': too few independent calls (runs for load, compile and energy) for an interval. Each row"
-        " is tested alone: among 20 rows without a real difference, about one is not 'noise'. The summary"
-        " tests the lengths of all models together, with wider intervals: a row may show more than it does."
+        "'too few': too few independent calls (runs for load, compile and energy) for an interval. Rows with"
+        " a level beside their interval are those of the summary, tested together. Each other row is tested"
+        " alone, at 95 %: among 20 of them without a real difference, about one is not 'noise'."
     )
     return " ".join(parts)
 
@@ -287,12 +294,13 @@ def function_cells(change: FunctionChange) -> list[str]:
         amount(row.new.value, row.unit),
         amount(row.difference, row.unit, True),
         change.engine,
+        change.model,
         change.symbol,
         change.binary,
     ]
 
 
-FUNCTION_HEADER = ("change", "BASE", "NEW", "difference", "engine", "function", "binary")
+FUNCTION_HEADER = ("change", "BASE", "NEW", "difference", "engine", "model", "function", "binary")
 CHANGED_FUNCTIONS = "Functions that changed"
 FLAME = "Flame graph of both sides"
 

@@ -13,7 +13,7 @@ from tracekit.analysis.call_tree import CallTree, grow_tree
 from tracekit.analysis.classification.frame_names import has_symbol
 from tracekit.analysis.result import Analysis
 from tracekit.comparison.functions import UNNAMED
-from tracekit.comparison.result import Comparison, FunctionChange
+from tracekit.comparison.result import Comparison
 from tracekit.frozen import frozen
 from tracekit.report.viewmodel.payload import Arrays, Strings
 from tracekit.report.viewmodel.tree import prune
@@ -114,20 +114,23 @@ def difference_block(comparison: Comparison, base: Analysis, new: Analysis) -> b
         },
         "base": arrays.add(tree.base, "f8"),
         "new": arrays.add(tree.new, "f8"),
-        "tested": [_convert_change(change, strings) for change in _list_changes(comparison)],
+        "tested": _list_tested(comparison, strings),
     }
     return arrays.block({**header, "strings": strings.all})
 
 
-def _list_changes(comparison: Comparison) -> Sequence[FunctionChange]:
-    return (*comparison.functions, *comparison.largest_functions)
-
-
-def _convert_change(change: FunctionChange, strings: Strings) -> dict[str, object]:
-    return {
-        "name": strings.add(change.symbol),
-        "binary": strings.add(change.binary),
-        "engine": change.engine,
-        "difference": change.row.difference,
-        "judgement": change.row.judgement,
-    }
+def _list_tested(comparison: Comparison, strings: Strings) -> list[dict[str, object]]:
+    """Return the compared functions; the model of each where there are several."""
+    changes = (*comparison.functions, *comparison.largest_functions)
+    are_several = len({change.model for change in changes}) > 1
+    return [
+        {
+            "name": strings.add(change.symbol),
+            "binary": strings.add(change.binary),
+            "engine": change.engine,
+            "model": strings.add(change.model) if are_several else None,
+            "difference": change.row.difference,
+            "judgement": change.row.judgement,
+        }
+        for change in changes
+    ]

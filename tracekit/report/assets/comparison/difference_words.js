@@ -21,9 +21,10 @@ export function createDifferenceWords(data) {
   const amountOf = (weight) => (isShare ? `${formatPercent(weight)} of the samples` : `${formatWeight(weight, data.unit)} per call`);
   const changeBy = (difference, show) => `${difference < 0 ? "−" : "+"}${show(Math.abs(difference))}`;
 
-  function testText({ engine, judgement, difference }) {
+  function testText({ engine, model, judgement, difference }) {
+    const calls = Number.isInteger(model) ? `${engine}, in calls of ${cleanText(data.strings[model], 120)}` : engine;
     const change = changeBy(difference, (weight) => (isShare ? String(weight) : `${formatWeight(weight, data.unit)} per call`));
-    return `The function as a whole (${engine}): ${change}, ${JUDGEMENTS[judgement] ?? "not tested"}. This path is not tested.`;
+    return `The function as a whole (${calls}): ${change}, ${JUDGEMENTS[judgement] ?? "not tested"}. This path is not tested.`;
   }
 
   return {
