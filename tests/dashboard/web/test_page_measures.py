@@ -48,16 +48,23 @@ def test_a_laptop_s_window_shows_380_pixels_of_lanes(many_lanes: Served, tab: An
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_twenty_calls_are_in_sight_once_the_edge_is_clicked_twice(waiting: Served, tab: Any) -> None:
+def test_the_tab_of_calls_opens_with_twenty_rows_in_sight(waiting: Served, tab: Any) -> None:
     show(tab, waiting.address, 1440, 900)
+    assert height_of(tab, ".timeline-scroll") >= 300  # all of its lanes
     tab.get_by_role("tab", name="Calls").click()
     rows = tab.locator("#windows-live tbody tr")
     rows.first.wait_for()
     assert rows.first.bounding_box()["height"] == 20
+    assert rows.nth(19).bounding_box()["y"] + 20 <= 900
+    assert height_of(tab, ".timeline-scroll") >= 240
+
+
+def test_a_double_click_on_the_edge_gives_the_tabs_the_room_and_back(waiting: Served, tab: Any) -> None:
+    show(tab, waiting.address, 1440, 900)
     share = height_of(tab, ".bench-upper")
     edge = tab.get_by_role("separator", name="Height of the timeline")
     edge.dblclick()
-    assert rows.nth(19).bounding_box()["y"] + 20 < 900
+    assert height_of(tab, ".bench-upper") < share / 2
     edge.dblclick()
     assert height_of(tab, ".bench-upper") == share
 
