@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from tracekit.cli import main
@@ -54,6 +56,23 @@ def test_markdown_is_chosen_by_the_extension(tmp_path: Path) -> None:
     path, output = compile_model(tmp_path), tmp_path / "model.md"
     assert CliRunner().invoke(main, ["model", str(path), "-o", str(output)]).exit_code == 0
     assert "| relu | 2 | fp16 |" in output.read_text()
+
+
+@pytest.mark.parametrize("command", ["model", "lint", "plan"])
+@pytest.mark.parametrize("name", ["My App.trace", "exports", "time-profile.xml"])
+def test_a_recording_is_named_with_the_command_that_shows_it(tmp_path: Path, command: str, name: str) -> None:
+    path = tmp_path / name
+    if name.endswith(".xml"):
+        path.write_text('<?xml version="1.0"?>\n<trace-query-result>\n<node/></trace-query-result>')
+    else:
+        path.mkdir()
+    if name == "exports":
+        (path / "toc.xml").write_text('<?xml version="1.0"?>\n<trace-toc><run number="1"/></trace-toc>')
+    result = CliRunner().invoke(main, [command, str(path)])
+    assert result.exit_code == 3
+    noun = "plan" if command == "plan" else "model"
+    assert f"is a recording and no {noun}. " in result.output
+    assert result.output.rstrip().endswith(f"its calls: {shlex.join(['tracekit', 'analyze', str(path)])}")
 
 
 def test_what_is_no_model_is_refused_with_advice(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from tracekit.cli import main
 SCHEMA = json.loads(
     (Path(__file__).parents[2] / "docs" / "tracekit-plan-report-1.schema.json").read_text("utf-8")
 )
+SAMPLE = Path(__file__).parents[2] / "sample_traces" / "operators-leave-macos27"
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "models"
 
 
@@ -230,6 +231,17 @@ def test_analyze_names_the_command_for_an_output(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["analyze", str(path)])
     assert result.exit_code == 3
     assert "the output of a specialization" in result.output
+
+
+def test_the_rules_of_the_reasons_state_what_to_change(tmp_path: Path) -> None:
+    (path,) = SAMPLE.rglob("analytics.mil")
+    parts = show(path).split("What to change")[1].split("What the plan does not show")[0]
+    text = " ".join(parts.split())
+    assert text.startswith("OP04, 1 operation Look up embeddings outside of the model")
+    assert "DT01, 1 operation Convert with compute_precision=FLOAT16;" in text
+    assert "tracekit lint MODEL" in text
+    assert text.endswith(f"tracekit analyze RECORDING --model MODEL --plan {path}")
+    assert "What to change" not in show(write_plan(tmp_path, "ANE", "ANE"))
 
 
 @pytest.mark.parametrize(

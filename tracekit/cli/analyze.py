@@ -90,7 +90,8 @@ def analyze_command(
         from tracekit.report.analysis.text import TextLayout, to_text
 
         recording = inputs[0] if len(inputs) == 1 and inputs[0] != "-" else ""
-        layout = TextLayout(measure_text_width(output), verbose, max_windows, recording)
+        files = (*options.models, *options.plans)
+        layout = TextLayout(measure_text_width(output), verbose, max_windows, recording, files)
         write_text(to_text(analysis, layout), output, force)
         return
     if output_format == "brief":

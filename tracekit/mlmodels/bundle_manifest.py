@@ -80,7 +80,7 @@ def read_manifest(path: Path) -> BundleManifest:
     packages = _get(loaded, "Package Version")
     version, package = next(iter(packages.items() if isinstance(packages, dict) else ()), ("", None))
     if not isinstance(package, dict):
-        raise DamagedModelError(f"holds {path.name}, which describes no package")
+        raise DamagedModelError("describes no package")
     modules = tuple(_iter_modules(package.get("Optimized Modules")))
     named = package.get("ANERegionsHash")
     architectures = [str(key) for key in named] if isinstance(named, dict) else []
@@ -100,14 +100,14 @@ def load_manifest(path: Path) -> dict[str, Any]:
     """Return a list as plain values; empty for one that is no dictionary. Raises ``DamagedModelError``."""
     size = path.stat().st_size
     if size > _MAX_BYTES:
-        raise DamagedModelError(f"holds {path.name} of {size:,} bytes; at most {_MAX_BYTES:,} are read")
+        raise DamagedModelError(f"has {size:,} bytes; at most {_MAX_BYTES:,} are read")
     try:
         # From memory: a length in a binary list is then compared with the bytes that are there.
         data = path.read_bytes()
         _require_parts_apart(data)
         loaded = plistlib.loads(data)
     except _PROPERTY_LIST_ERRORS as error:
-        raise DamagedModelError(f"holds {path.name}, which is no property list that can be read") from error
+        raise DamagedModelError("is no property list that can be read") from error
     return loaded if isinstance(loaded, dict) else {}
 
 

@@ -72,7 +72,7 @@ def read_compiled_asset(folder: Path, files: Sequence[tuple[Path, int]]) -> Comp
             try:
                 packages.append((str(path.parent.relative_to(folder)), read_manifest(path)))
             except DamagedModelError as error:
-                limits.append(f"It {error}.")
+                limits.append(f"It holds {path.name}, which {error}.")
     programs = [(path, size) for path, size in files if path.suffix == ".odix" and not path.is_symlink()]
     for path, size in programs:
         if size > _MAX_PROGRAM_BYTES:

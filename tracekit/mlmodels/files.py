@@ -21,6 +21,7 @@ from tracekit.mlmodels.mil_text import read_program
 from tracekit.mlmodels.mlir_bytecode import MAGIC
 from tracekit.mlmodels.program import Feature, MLModel, ValueType
 from tracekit.mlmodels.protobuf_wire import DamagedModelError
+from tracekit.mlmodels.recordings import describe_recording
 from tracekit.mlmodels.unreadable import SAMPLE_BYTES, refuse_encrypted, refuse_packed
 
 KINDS = ".mlmodel, .mlpackage, .mlmodelc, .aimodel, .aimodelx, .aimodelc"
@@ -46,7 +47,8 @@ def read_model(path: str | os.PathLike[str]) -> MLModel:
         model = _read_folder(path, 0) if path.is_dir() else _read_file(path)
         return replace(model, size_bytes=sum(_iter_sizes(path)))
     except DamagedModelError as error:
-        raise InputError(str(path), f"{error}.", _ADVICE) from error
+        problem, advice = describe_recording(path, "model") or (str(error), _ADVICE)
+        raise InputError(str(path), f"{problem}.", advice) from error
     except OSError as error:
         raise InputError(str(path), f"cannot be read: {error.strerror or error}.") from error
     except RecursionError as error:

@@ -193,7 +193,7 @@ def test_entities_of_a_manifest_are_refused(tmp_path: Path) -> None:
     seconds, peak = measure(
         lambda: problem_of(write(tmp_path, "manifest.plist", text)),
     )
-    assert problem_of(tmp_path / "manifest.plist").endswith("which is no property list that can be read.")
+    assert problem_of(tmp_path / "manifest.plist") == "is no property list that can be read."
     assert seconds < 1
     assert peak < 16 << 20
 
@@ -222,7 +222,7 @@ def test_a_binary_manifest_that_repeats_its_parts_is_refused(tmp_path: Path) -> 
     assert plistlib.loads(path.read_bytes())["Package Version"]["v"]  # it is well formed
     assert key.decode()[1:] in str(path.read_bytes())
     seconds, peak = measure(lambda: problem_of(path))
-    assert problem_of(path) == "holds a manifest.plist with more values than any manifest has."
+    assert problem_of(path) == "has more values than any manifest."
     assert seconds < 2
     assert peak < 32 << 20
 
@@ -235,7 +235,7 @@ def test_parts_of_a_binary_manifest_that_overlap_are_refused(tmp_path: Path) -> 
     trailer = bytes(6) + bytes([4, 4]) + count.to_bytes(8, "big") + bytes(8) + len(body).to_bytes(8, "big")
     path = write(tmp_path, "manifest.plist", body + table + trailer)
     seconds, peak = measure(lambda: problem_of(path))
-    assert problem_of(path).endswith("which is no property list that can be read.")
+    assert problem_of(path) == "is no property list that can be read."
     assert seconds < 2
     assert peak < 32 << 20
 
@@ -261,7 +261,7 @@ def test_lengths_beyond_a_binary_manifest_are_refused(tmp_path: Path) -> None:
     data = b"bplist00" + b"\x4f\x13" + (1 << 62).to_bytes(8, "big") + b"Package Version"
     trailer = bytes(6) + bytes([1, 1]) + (1).to_bytes(8, "big") + bytes(8) + len(data).to_bytes(8, "big")
     path = write(tmp_path, "manifest.plist", data + b"\x08" + trailer)
-    assert problem_of(path).endswith("which is no property list that can be read.")
+    assert problem_of(path) == "is no property list that can be read."
 
 
 def test_a_manifest_of_megabytes_is_refused(tmp_path: Path) -> None:

@@ -79,8 +79,10 @@ class Arguments(TypedDict, total=False):
     is_named: bool
     limit_ns: int
     model: str
+    model_file: str
     name: str
     pattern: str
+    plan_file: str
     preset: str
     process: str
     rules: tuple[str, ...]

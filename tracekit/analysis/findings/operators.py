@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
-from tracekit.analysis.findings.action import Action
+from tracekit.analysis.findings.action import Action, Arguments
 from tracekit.analysis.findings.calls import Calls, ModelCalls, Place
 from tracekit.analysis.findings.finding import Confidence, Finding, Support
 from tracekit.analysis.findings.kind import Kind, Need
@@ -110,6 +110,20 @@ def list_explained(calls: Calls) -> frozenset[tuple[str, int]]:
         for model, joint in _iter_planned(calls)
         if joint.list_leaving() and joint.matched_calls and _is_observed(joint)
     )
+
+
+def list_operation_actions(calls: Calls, model: ModelCalls) -> tuple[Action, ...]:
+    """Return the step that shows why operations leave the engine: with what is not given of file and plan."""
+    files = next(
+        (
+            (joint.model_file, joint.plan_file)
+            for joint in calls.analysis.joined_models
+            if (joint.model, joint.pid) == (model.model, model.pid)
+        ),
+        ("", ""),
+    )
+    arguments = Arguments(model_file=files[0], plan_file=files[1])
+    return () if all(files) else (Action("model-operations", arguments),)
 
 
 def _iter_planned(calls: Calls) -> Iterator[tuple[ModelCalls, JoinedModel]]:

@@ -18,7 +18,7 @@ from tracekit.analysis.findings.finding import Finding, Support
 from tracekit.analysis.findings.frames import find_leading_frame
 from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.lengths import sum_extra_length
-from tracekit.analysis.findings.operators import list_explained
+from tracekit.analysis.findings.operators import list_explained, list_operation_actions
 from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import SERVING, Basis, Engine, Phase
@@ -183,7 +183,7 @@ def _find_cut(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding[PartNum
         support=(table, frame) if frame else (table,),
         actions=(
             Action("compute-units", {"model": model.name}),
-            Action("model-operations"),
+            *list_operation_actions(calls, model),
             Action("check-segments", {"model": model.model, "is_named": is_named}),
         ),
     )
@@ -279,7 +279,7 @@ def _find_shared(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding[Part
         support=(frame,) if frame else (),
         actions=(
             Action("compute-units", {"model": model.name}),
-            Action("model-operations"),
+            *list_operation_actions(calls, model),
             Action("check-no-engine", {"engine": helper, "model": model.model}),
         ),
     )

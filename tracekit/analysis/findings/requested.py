@@ -12,6 +12,7 @@ from tracekit.analysis.findings.action import Action, ActionKind
 from tracekit.analysis.findings.calls import FEWEST_SAMPLED, Calls, ModelCalls
 from tracekit.analysis.findings.finding import Confidence, Finding, Support
 from tracekit.analysis.findings.kind import Kind, Need
+from tracekit.analysis.findings.operators import list_operation_actions
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import SERVING, Basis, Engine
 
@@ -134,6 +135,7 @@ def _make_finding(
         support=((Support("table", table),) if measured else ()) + tuple(frames),
         actions=(
             Action("compute-units", {"model": model.name}),
+            *(list_operation_actions(calls, model) if engine is Engine.ANE and not is_excluded else ()),
             Action(check, {"engine": engine, "model": model.model}),
         ),
     )

@@ -136,7 +136,10 @@ def _add_file(bundle: _Bundle, root: Path, file: Path) -> None:
     for part in file.relative_to(root).parts:
         bundle.regions.update(_iter_regions(part.encode("utf-8", "replace")))
     if file.name == "manifest.plist" and file.parent.name.endswith(_PACKAGE):
-        bundle.manifests.append(read_manifest(file))
+        try:
+            bundle.manifests.append(read_manifest(file))
+        except DamagedModelError as error:
+            raise DamagedModelError(f"holds {file.name}, which {error}") from error
     elif file.name.startswith("specialized_model_") and file.name.endswith(_BYTECODE):
         _search_bytecode(bundle, file)
     bundle.has_bnns |= _is_bnns(file)

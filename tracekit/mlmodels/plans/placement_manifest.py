@@ -120,7 +120,7 @@ def _iter_texts(value: object) -> Iterator[str]:
         item, depth = stack.pop()
         count += 1
         if count > _MAX_VALUES or depth > _MAX_DEPTH:
-            raise DamagedModelError("holds a manifest.plist with more values than any manifest has")
+            raise DamagedModelError("has more values than any manifest")
         if isinstance(item, str):
             yield item
         elif isinstance(item, dict):

@@ -24,6 +24,7 @@ from tracekit.mlmodels.plans import (
 from tracekit.mlmodels.plans.plan import Plan
 from tracekit.mlmodels.plans.plan_file import PlanFile
 from tracekit.mlmodels.protobuf_wire import DamagedModelError
+from tracekit.mlmodels.recordings import describe_recording
 
 
 @dataclass(frozen=True)
@@ -92,15 +93,13 @@ PLANS = (
 """What is read, for messages and help."""
 
 _ADVICE = f"A plan is one of: {PLANS}."
-_OTHERS = {
-    (".mlmodel", ".mlpackage", ".mlmodelc", ".aimodel"): (
-        "is a model and no plan",
-        "See its operations with tracekit model; tracekit plan --write-program writes a program that makes"
-        " its plan on a Mac.",
-    ),
-    (".trace", ".trace.zip", ".tracekit.zip"): ("is a recording and no plan", "Show it: tracekit analyze."),
-}
-"""By the ends of names: what such a file or folder is if it is no plan, and what shows it."""
+_MODEL_ENDINGS = (".mlmodel", ".mlpackage", ".mlmodelc", ".aimodel")
+_MODEL = (
+    "is a model and no plan",
+    "See its operations with tracekit model; tracekit plan --write-program writes a program that makes its"
+    " plan on a Mac.",
+)
+"""What is wrong with a model that is given as a plan, and what shows it."""
 _FOLDER = "a folder with what a runtime compiled or specialized"
 _NAMED = 5
 
@@ -117,9 +116,8 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
     except DamagedModelError as error:
         raise InputError(str(path), f"{error}.", _ADVICE) from error
     except _NoPlanError as error:
-        problem, advice = next(
-            (words for ends, words in _OTHERS.items() if path.name.endswith(ends)), (str(error), _ADVICE)
-        )
+        of_model = _MODEL if path.name.endswith(_MODEL_ENDINGS) else None
+        problem, advice = of_model or describe_recording(path, "plan") or (str(error), _ADVICE)
         raise InputError(str(path), f"{problem}.", advice) from error
     except OSError as error:
         raise InputError(str(path), f"cannot be read: {error.strerror or error}.") from error

@@ -30,6 +30,8 @@ class Extent:
     """Whether findings and limits have with them what their names mean."""
     recording: str = ""
     """The recording in commands, as the user named it; "" for its name alone."""
+    files: tuple[str, ...] = ()
+    """Models and plans in commands, as the user named them; any other has its name alone."""
 
     def explain(self, name: str) -> tuple[str, ...]:
         """Return what the name of a finding means, in paragraphs, where the document has explanations."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
+from tracekit.analysis.findings.action import Action
 from tracekit.analysis.result import Analysis
 from tracekit.report import wording
 from tracekit.report.analysis.extent import Extent
@@ -15,7 +18,8 @@ def describe_finding(analysis: Analysis, number: int, extent: Extent) -> Finding
     """Return a finding in words; a short document repeats nothing of the headline, and shortens an info."""
     finding = analysis.findings[number]
     info = analysis.trace.info
-    text = finding_text(finding, replace(info, name=extent.recording or info.name))
+    named = replace(finding, actions=tuple(_name_files(action, extent.files) for action in finding.actions))
+    text = finding_text(named, replace(info, name=extent.recording or info.name))
     headline = "" if extent.is_verbose else wording.headline(analysis.answer)
     is_short = finding.severity == "info" and finding.kind.about != "recording" and not extent.is_verbose
     numbers = "" if text.cost in headline else text.cost
@@ -33,3 +37,14 @@ def describe_finding(analysis: Analysis, number: int, extent: Extent) -> Finding
         extent.explain(finding.kind),
         number,
     )
+
+
+def _name_files(action: Action, files: Sequence[str]) -> Action:
+    """Return the action with the model and the plan as the user named them: ``build/Net.mlmodelc``."""
+    given = {Path(text).name.rpartition("=")[2]: text for text in files}
+    named = {
+        key: given.get(name, name)
+        for key in ("model_file", "plan_file")
+        if (name := action.arguments.get(key))
+    }
+    return replace(action, arguments={**action.arguments, **named}) if named else action

@@ -16,18 +16,21 @@ from tracekit.report.document.text_printer import Page, print_text
 class TextLayout:
     """The shape of the text: lines of ``width``; all sections and columns if it is verbose.
 
-    Commands in it read ``recording``, the input as the user named it; "" for its name alone.
+    Commands in it read ``recording``, the input as the user named it; "" for its name alone; ``files`` are
+    the models and plans, as the user named them.
     """
 
     width: int = 80
     is_verbose: bool = False
     max_windows: int | None = None
     recording: str = ""
+    files: tuple[str, ...] = ()
 
     @property
     def extent(self) -> Extent:
         """The part of an analysis that the text has."""
-        extent = replace(VERBOSE_TEXT if self.is_verbose else SHORT_TEXT, recording=self.recording)
+        extent = VERBOSE_TEXT if self.is_verbose else SHORT_TEXT
+        extent = replace(extent, recording=self.recording, files=self.files)
         return extent if self.max_windows is None else replace(extent, most_calls=self.max_windows)
 
 

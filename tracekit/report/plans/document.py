@@ -16,10 +16,12 @@ from tracekit.mlmodels.plans.plan_summary import (
     list_unknown_devices,
 )
 from tracekit.mlmodels.program import is_layout_kind
+from tracekit.mlmodels.rules import load_rules, match_message
 from tracekit.model.vocabulary import Engine
 from tracekit.report.document.blocks import (
     Block,
     Column,
+    Command,
     Fact,
     Facts,
     Headline,
@@ -32,7 +34,14 @@ from tracekit.report.document.blocks import (
     make_sentence,
 )
 from tracekit.report.plans.words import ENGINE_WORDS, name_operation
-from tracekit.text import format_percent, format_rounded, join_words, list_first, plural
+from tracekit.text import (
+    format_percent,
+    format_rounded,
+    format_shell_command,
+    join_words,
+    list_first,
+    plural,
+)
 
 _MOST_ROWS = 40
 _MOST_NAMES = 4
@@ -52,6 +61,7 @@ def build_plan(plan: Plan) -> list[Section]:
     if reasons := list_reasons(plan):
         heading = "Why not on the Neural Engine, in the runtime's words"
         sections.append(Section("reasons", heading, tuple(_tabulate_reasons(reasons))))
+        sections.append(Section("changes", "What to change", tuple(_advise(plan, reasons))))
     if plan.messages:
         items = tuple(Item(f"{message.text}{_mark_count(message.count)}") for message in plan.messages)
         sections.append(Section("messages", "Failures", tuple(_limit_items(items))))
@@ -286,6 +296,28 @@ def _name_with_source(operation: PlannedOperation) -> str:
     name = name_operation(operation)
     return (
         f"{name} ({operation.source})" if name and operation.source else name or operation.source or _UNNAMED
+    )
+
+
+def _advise(plan: Plan, reasons: Sequence[PlanReason]) -> Iterator[Block]:
+    """Yield what the rules that know these reasons advise, and the commands that show more."""
+    rules = {rule.id: rule for rule in load_rules() if rule.fix}
+    operations: Counter[str] = Counter()
+    for reason in reasons:
+        rule = match_message(reason.text) if reason.text else None
+        operations[rule or ""] += len(reason.operations)
+    known = [(rules[name], count) for name, count in operations.most_common() if name in rules]
+    if known:
+        yield Facts(
+            tuple(Fact(f"{rule.id}, {plural(count, 'operation')}", rule.fix) for rule, count in known)
+        )
+    yield Paragraph("The rules about models, held against all operations of this one:")
+    yield Command("tracekit lint MODEL")
+    yield Paragraph("The plan, held against the calls of a recording: what each part off the engine costs:")
+    yield Command(
+        format_shell_command(
+            ["tracekit", "analyze", "RECORDING", "--model", "MODEL", "--plan", str(plan.path)]
+        )
     )
 
 

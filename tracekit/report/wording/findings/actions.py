@@ -72,14 +72,21 @@ def _fix_operations(arguments: Arguments, _info: TraceInfo) -> NextStep:
 
 
 def _hold_operations(arguments: Arguments, info: TraceInfo) -> NextStep:
+    model, plan = arguments["model_file"], arguments["plan_file"]
+    missing = [
+        *([] if model else ["the model's file (.mlmodelc, .mlpackage or .aimodel)"]),
+        *([] if plan else [f"{'a plan of this model' if model else 'its plan'}"]),
+    ]
+    a_plan = (
+        " A plan is an analytics.mil in the app's caches (com.apple.e5rt.e5bundlecache), or the output of a"
+        " program that tracekit plan --write-program writes for a Mac."
+    )
+    options = [*_list_selection_options(arguments), "--model", model or "MODEL", "--plan", plan or "PLAN"]
     return NextStep(
-        "Hold the model's file (.mlmodelc, .mlpackage or .aimodel) and its plan against these calls: which"
-        " operations are anticipated off the engine, why, and what that costs here. A plan is an"
-        " analytics.mil in the app's caches (com.apple.e5rt.e5bundlecache), or the output of a program that"
-        " tracekit plan --write-program writes for a Mac:",
-        _write_command(
-            "analyze", info, *_list_selection_options(arguments), "--model", "MODEL", "--plan", "PLAN"
-        ),
+        f"Hold {' and '.join(missing)} against these calls: which operations are anticipated off the engine,"
+        f" why, and what that costs here.{'' if plan else a_plan}".rstrip(".")
+        + ":",
+        _write_command("analyze", info, *options),
     )
 
 
