@@ -21,6 +21,7 @@ from tracekit.checks.parser import parse_requirement
 from tracekit.checks.requirements import Absence
 from tracekit.checks.results import CheckResult
 from tracekit.errors import UsageError
+from tracekit.load import open_trace
 from tracekit.model.vocabulary import Basis
 from tracekit.report.checks.github import to_github
 from tracekit.report.checks.json import to_json
@@ -28,6 +29,7 @@ from tracekit.report.checks.wording import reason
 
 pytestmark = pytest.mark.integration
 
+SAMPLES = Path(__file__).parents[2] / "sample_traces"
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "tracekit-check-1.schema.json").read_text("utf-8"))
 
 
@@ -115,6 +117,24 @@ def test_each_kind_needs_what_it_rests_on(kind: str, why: str) -> None:
     assert why in reason(result)
     for shown in ("cold-first-call", "partly-on-engine", "loaded-again"):
         assert judged(calls_on("AAAAAA"), f"no finding {shown}").outcome == "passed"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["no finding fell-back", "no finding partly-on-engine", "no finding engine-contention", "no finding"],
+)
+def test_work_without_a_certain_owner_never_passes(text: str) -> None:
+    """Two processes run a model of the same name, and the engine worked in each call for one of them."""
+    result = judged(analyze(open_trace(SAMPLES / "same-name-two-processes-macos27")), text)
+    assert result.outcome == "not measurable"
+    assert "7 of 7 calls" in reason(result)
+
+
+def test_the_lengths_of_calls_on_two_engines_are_too_few_of_each() -> None:
+    result = judged(calls_on("AC" * 12), "no finding latency-outliers")
+    assert result.outcome == "not measurable"
+    assert "fewer than 20 measured calls of Net are alike" in reason(result)
+    assert judged(calls_on("A" * 24), "no finding latency-outliers").outcome == "passed"
 
 
 def test_of_several_runs_every_one_must_be_without() -> None:

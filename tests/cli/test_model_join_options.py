@@ -58,10 +58,28 @@ def test_check_holds_a_requirement_about_the_finding() -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "begin", "options"),
+    [
+        ((), "Hold the model's file (.mlmodelc, .mlpackage or .aimodel) and its plan", "--model MODEL --plan PLAN"),
+        (("--model", str(MODEL)), "Hold a plan of this model", f"--model {MODEL} --plan PLAN"),
+        (("--model", f"Encoder={MODEL}"), "Hold a plan of this model", f"--model Encoder={MODEL} --plan PLAN"),
+    ],
+)  # fmt: skip
+def test_the_step_asks_for_what_is_not_given(given: tuple[str, ...], begin: str, options: str) -> None:
+    text = " ".join(run("analyze", str(SAMPLE), *given).stdout.split())
+    assert f"{begin} against these calls: which operations" in text
+    assert f"tracekit analyze {SAMPLE} {options} →" in text
+
+
+def test_what_both_explain_has_no_step_that_asks_for_them() -> None:
+    assert "--plan PLAN" not in run("analyze", str(SAMPLE), *BOTH).stdout
+
+
+@pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
         (("--model", "nowhere.mlpackage"), 3, "nowhere.mlpackage: cannot be read"),
-        (("--plan", str(SAMPLE / "toc.xml")), 3, "is no plan"),
+        (("--plan", str(SAMPLE / "toc.xml")), 3, "is a recording and no plan"),
         (("--model", f"Nut={MODEL}"), 2, "The recording has no model 'Nut'; it has 'Encoder'."),
         (("--model", str(MODEL), "--model", str(MODEL)), 2, "are both for the model 'Encoder'"),
     ],

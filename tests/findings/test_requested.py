@@ -48,7 +48,8 @@ def test_a_model_that_never_ran_on_the_measured_engine() -> None:
     assert (finding.severity, finding.confidence, finding.model) == ("warning", "certain", "Net")
     assert text.title == "Net never ran on the Neural Engine, although cpuAndNeuralEngine allows it."
     assert text.cost == "It ran on the CPU (3 of 3 calls with a visible engine)."
-    assert text.next_steps[1].command == "tracekit check literal --require 'ANE used share == 100% in Net'"
+    assert text.next_steps[1].command == "tracekit analyze literal --model MODEL --plan PLAN"
+    assert text.next_steps[2].command == "tracekit check literal --require 'ANE used share == 100% in Net'"
 
 
 def test_without_a_table_the_calls_have_to_be_elsewhere_for_most_of_their_time() -> None:

@@ -225,7 +225,7 @@ def test_lengths_on_two_engines_are_too_few_of_each() -> None:
         )
     shortfall = find_shortfall(find_recipe("lengths"), Query(analysis_of(*rows)))
     assert shortfall is not None
-    assert shortfall.reason.startswith("Net has fewer than 20 measured calls that are alike")
+    assert shortfall.reason.startswith("fewer than 20 measured calls of Net are alike")
 
 
 def test_no_call_is_named_slow_where_none_is() -> None:

@@ -105,6 +105,11 @@ _LEAST_TABLES = 2
 """Tables without rows, of samples and others, that an idle process alone does not explain."""
 
 
+def find_ane_use(evidence: Sequence[Evidence]) -> Use:
+    """Return the use that an analysis made of the Neural Engine's table."""
+    return next(entry.use for entry in evidence if entry.table == schemas.ANE_TABLES[0])
+
+
 def gather_evidence(trace: Trace, measured: Measured, is_own: BoolArray) -> tuple[Evidence, ...]:
     """Return the state of every table that can show engine activity, in a fixed order.
 

@@ -6,9 +6,11 @@ from typing import Any
 
 from tracekit.analysis.findings.find import KINDS, MORE_FINDINGS
 from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.findings.kind import Kind
 from tracekit.analysis.findings.placement import FELL_BACK
 from tracekit.checks.requirements import Absence
 from tracekit.checks.results import MetricValue
+from tracekit.comparison.absence_doubts import explain_doubt
 from tracekit.comparison.findings_shown import explain_unseen
 from tracekit.comparison.observations import Observations, is_named
 from tracekit.model.columns import BoolArray
@@ -50,10 +52,14 @@ def _explain_unproven_absence(observations: Observations, rule: Absence, rows: B
     if any(rule.kind in ("", *finding.numbers["kinds"]) for finding in capped):
         return "there are more findings than an analysis lists"
     # Of the findings in general, those about engines decide whether a recording can show any.
-    return explain_unseen(observations, KINDS.get(rule.kind, FELL_BACK), rows)
+    return _explain_unproven(observations, KINDS.get(rule.kind, FELL_BACK), rows)
+
+
+def _explain_unproven(observations: Observations, kind: Kind[Any], rows: BoolArray) -> str:
+    return explain_unseen(observations, kind, rows) or explain_doubt(observations, kind, rows)
 
 
 def _write_note(observations: Observations, rows: BoolArray) -> str:
     """Return the kinds of findings that these calls cannot show."""
-    hidden = [kind for kind in KINDS.values() if explain_unseen(observations, kind, rows)]
+    hidden = [kind for kind in KINDS.values() if _explain_unproven(observations, kind, rows)]
     return f"this recording cannot show {', '.join(hidden)}" if hidden else ""

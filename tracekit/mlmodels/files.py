@@ -18,10 +18,10 @@ from tracekit.mlmodels.coreml import read_specification
 from tracekit.mlmodels.counts import describe_disagreement
 from tracekit.mlmodels.espresso import read_network
 from tracekit.mlmodels.mil_text import read_program
+from tracekit.mlmodels.mistaken_recordings import describe_recording
 from tracekit.mlmodels.mlir_bytecode import MAGIC
 from tracekit.mlmodels.program import Feature, MLModel, ValueType
 from tracekit.mlmodels.protobuf_wire import DamagedModelError
-from tracekit.mlmodels.recordings import describe_recording
 from tracekit.mlmodels.unreadable import SAMPLE_BYTES, refuse_encrypted, refuse_packed
 
 KINDS = ".mlmodel, .mlpackage, .mlmodelc, .aimodel, .aimodelx, .aimodelc"

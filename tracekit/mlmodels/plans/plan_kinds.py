@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tracekit.errors import InputError
 from tracekit.mlmodels.files import iter_files, require_regular_file
+from tracekit.mlmodels.mistaken_recordings import describe_recording
 from tracekit.mlmodels.plans import (
     analytics,
     coreai_bundle,
@@ -24,7 +25,6 @@ from tracekit.mlmodels.plans import (
 from tracekit.mlmodels.plans.plan import Plan
 from tracekit.mlmodels.plans.plan_file import PlanFile
 from tracekit.mlmodels.protobuf_wire import DamagedModelError
-from tracekit.mlmodels.recordings import describe_recording
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.analysis.availability import Use
+from tracekit.analysis.availability import Use, find_ane_use
 from tracekit.analysis.engines.codes import is_among
 from tracekit.analysis.ownership.owners import Owner
 from tracekit.model.schemas import ANE_TABLES
@@ -14,7 +14,6 @@ from tracekit.model.vocabulary import Engine
 from tracekit.report.document.blocks import Item, Items, Table
 from tracekit.report.recipes.query import Query, RecipeAnswer, Reply, Shortfall
 from tracekit.report.recipes.shortfalls import (
-    find_ane_use,
     require_base,
     require_calls,
     require_lengths,
@@ -58,7 +57,7 @@ def answer_neighbours(query: Query) -> Reply:
     rows = plural(count, "row")
     body = [(use.name, f"{use.rows:,}", format_rounded(use.time_ns)) for use in uses]
     table = Table.from_rows(("owner", "rows", "time"), body, numbers={"rows", "time"}, caption="Owners")
-    ane_use = find_ane_use(query)
+    ane_use = find_ane_use(query.analysis.evidence)
     if ane_use in _UNCERTAIN:
         return Reply(_UNCERTAIN[ane_use].format(rows=rows), (table,))
     if all(use.name == _OTHER_OWNERS[Owner.CONTESTED] for use in uses):

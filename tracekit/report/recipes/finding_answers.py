@@ -19,20 +19,12 @@ from tracekit.report.analysis.finding_entry import describe_finding
 from tracekit.report.document.blocks import Findings
 from tracekit.report.recipes.query import Need, Query, RecipeAnswer, Reply
 from tracekit.report.recipes.shortfalls import (
-    require_alike_calls,
     require_calls,
     require_calls_on,
-    require_gpu_processes,
     require_kinds,
-    require_named_owners,
-    require_owners,
     require_repeats,
-    require_separate_calls,
 )
 from tracekit.text import format_duration, plural
-
-_ACCELERATORS = (Engine.ANE, Engine.GPU)
-
 
 Absence: TypeAlias = str | Callable[[Query], str]
 """The sentence where nothing is found, or the function that writes it."""
@@ -89,7 +81,7 @@ FINDING_ANSWERS = {
     "left-engine": _declare(
         placement.PLACEMENT_KINDS,
         "No model is seen to change its engine from call to call.",
-        proofs=(require_repeats, require_owners(*_ACCELERATORS)),
+        proofs=(require_repeats,),
     ),
     "requested-engine": _declare(
         (NOT_ON_REQUESTED_ENGINE,),
@@ -99,7 +91,6 @@ FINDING_ANSWERS = {
         (PARTLY_ON_ENGINE,),
         "No model is seen with half of its calls cut into pieces on the Neural Engine, or with several calls"
         " partly on another engine.",
-        proofs=(require_owners(*_ACCELERATORS), require_separate_calls),
     ),
     "first-call": _declare(
         (cold_start.COLD_FIRST_CALL, cold_start.COMPILED_IN_RUN, cold_start.LOADED_AGAIN),
@@ -113,16 +104,12 @@ FINDING_ANSWERS = {
     "contention": _declare(
         (contention.ENGINE_CONTENTION, contention.MODELS_SERIALIZED),
         _describe_other_work,
-        proofs=(
-            require_named_owners,
-            require_owners(Engine.ANE, is_for_all=True),
-            require_calls_on(Engine.ANE),
-        ),
+        proofs=(require_calls_on(Engine.ANE),),
     ),
     "gpu-sharing": _declare(
         (contention.GPU_SHARED_WITH_RENDERING,),
         "No model is seen to share the GPU with much drawing or work of other processes.",
-        proofs=(require_calls_on(Engine.GPU), require_gpu_processes),
+        proofs=(require_calls_on(Engine.GPU),),
     ),
     "between-calls": _declare(
         (beside.WORK_BESIDE_CALLS, beside.CONVERSIONS, beside.ALLOCATIONS, beside.LOAD_PER_CALL),
@@ -136,7 +123,6 @@ FINDING_ANSWERS = {
         (latency.LATENCY_OUTLIERS, latency.LATENCY_DRIFT, latency.TWO_POPULATIONS),
         "On its usual engine, no model is seen with single long calls, a drift, or a second kind of length"
         " that overlapping calls do not explain.",
-        proofs=(require_alike_calls,),
     ),
     "refused": _declare(
         (refusals.REQUESTS_FAILED, refusals.OPERATORS_REFUSED, refusals.PROGRAM_NOT_LOADED),

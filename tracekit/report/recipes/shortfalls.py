@@ -7,20 +7,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tracekit.analysis.availability import Use
 from tracekit.analysis.findings.action import Action, Purpose
 from tracekit.analysis.findings.instruments import record
 from tracekit.analysis.findings.kind import Kind
 from tracekit.analysis.findings.kind import Need as KindNeed
-from tracekit.analysis.findings.latency import list_unlike
-from tracekit.analysis.findings.series import FEWEST
 from tracekit.model.columns import BoolArray
-from tracekit.model.schemas import ANE_TABLES, GPU_INTERVALS
+from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import Engine
 from tracekit.report.recipes.query import Need, Query, Shortfall
 from tracekit.report.wording.findings.actions import NextStep, next_steps
-from tracekit.report.wording.names import engine_name, format_name_inside
-from tracekit.text import plural
+from tracekit.report.wording.names import engine_name
 
 _INSTRUMENT_OF: Mapping[KindNeed, str] = {KindNeed.GPU: "GPU", KindNeed.SAMPLES: "Time Profiler"}
 _PURPOSE_OF: Mapping[KindNeed, Purpose] = {
@@ -100,71 +96,6 @@ def require_calls_on(engine: Engine) -> Need:
     return find_shortfall
 
 
-def require_owners(*engines: Engine, is_for_all: bool = False) -> Need:
-    """Return the need that no work on an engine is another owner's or a call's, whichever.
-
-    Without ``is_for_all``, calls that the engine serves anyway may have such work.
-    """
-
-    def find_shortfall(query: Query) -> Shortfall | None:
-        calls = query.calls
-        for engine in engines:
-            count = int((calls.is_contested(engine) & (is_for_all | ~calls.serves(engine))).sum())
-            if count:
-                return Shortfall(
-                    f"in {count:,} of {plural(len(calls.starts), 'call')}, {engine_name(engine)} worked for"
-                    " the call or for another owner, and nothing decides which"
-                )
-        return None
-
-    return find_shortfall
-
-
-def require_named_owners(query: Query) -> Shortfall | None:
-    """Return a shortfall where rows of the Neural Engine name neither a process nor a model of the calls."""
-    if find_ane_use(query) is not Use.ANE_UNCHECKED:
-        return None
-    return Shortfall("rows of the Neural Engine name no process, and no model that the app's calls name")
-
-
-def find_ane_use(query: Query) -> Use:
-    """Return the use that the analysis made of the Neural Engine's table."""
-    return next(entry.use for entry in query.analysis.evidence if entry.table == ANE_TABLES[0])
-
-
-def require_alike_calls(query: Query) -> Shortfall | None:
-    """Return a shortfall where a model has too few calls on one engine, of which none prepares or fails."""
-    models = list_unlike(query.calls)
-    if not models:
-        return None
-    name = format_name_inside(models[0].name, models[0].is_named)
-    return Shortfall(
-        f"{name} has fewer than {FEWEST} measured calls that are alike: on one engine, without loading"
-        " and failures",
-        make_step(query, record(query.calls, "more-calls")),
-    )
-
-
-def require_gpu_processes(query: Query) -> Shortfall | None:
-    """Return a shortfall where no row of the GPU's table names its process."""
-    intervals = query.analysis.trace.intervals
-    if ((intervals["source"] == GPU_INTERVALS) & (intervals["pid"] >= 0)).any():
-        return None
-    return Shortfall("its table of the GPU has no rows that name a process")
-
-
-def require_separate_calls(query: Query) -> Shortfall | None:
-    """Return a shortfall where calls of several engines overlap others: the work may be another's."""
-    calls = query.calls
-    is_several = (calls.served & (calls.served - 1)) > 0
-    count = int((is_several & ~query.analysis.window_rows["alone"].to_numpy(bool)).sum())
-    if not count:
-        return None
-    return Shortfall(
-        f"in {plural(count, 'call')}, several engines work while other calls run, whose work it may be"
-    )
-
-
 def require_kinds(kinds: Sequence[Kind[Any]], proofs: Sequence[Need] = ()) -> Need:
     """Return the need of findings: one of them, or a recording that would show each of them.
 
@@ -180,6 +111,7 @@ def require_kinds(kinds: Sequence[Kind[Any]], proofs: Sequence[Need] = ()) -> Ne
             and not {kind.need for kind in kinds} & {KindNeed.LOG, KindNeed.REQUESTS}
         ):
             return require_lengths(query)
+        from tracekit.comparison.absence_doubts import explain_doubt
         from tracekit.comparison.findings_shown import explain_unseen
 
         rows = _mark_all(query)
@@ -187,6 +119,10 @@ def require_kinds(kinds: Sequence[Kind[Any]], proofs: Sequence[Need] = ()) -> Ne
             reason = explain_unseen(query.observations, kind, rows)
             if reason:
                 return Shortfall(reason, _make_kind_step(query, kind.need))
+        for kind in kinds:
+            if doubt := explain_doubt(query.observations, kind, rows):
+                has_step = kind.need is KindNeed.MANY_CALLS
+                return Shortfall(doubt, _make_kind_step(query, kind.need) if has_step else None)
         return next(filter(None, (proof(query) for proof in proofs)), None)
 
     return find_shortfall

@@ -48,9 +48,10 @@ export async function showRecording(element) {
     for (const id of ["symbols", "overlays", "model"]) showFileSection(document.getElementById(id), options.analyseWithFiles);
     if (!isTimeless) showSampleList(document.getElementById("samples"), { source, page, store });
     loadSamples(source, address, document.getElementById("toolbar"));
-    const drawn = createDrawnLanes({ address, source, store, announce: (text) => (status.textContent = text) });
+    const announce = (text) => (status.textContent = text);
+    const drawn = createDrawnLanes({ address, source, store, announce });
     showTables(document.getElementById("tables"), { address, store, drawn });
-    if (!isTimeless) drawDefaultLanes({ address, source, store, drawn }).catch(() => {}); // the tab of tables reports why one cannot be read
+    if (!isTimeless) drawDefaultLanes({ address, source, store, drawn, announce }).catch(() => announce("")); // the tab of tables reports why one cannot be read
     if (!isTimeless) showCounters(document.getElementById("counters"), address);
   } catch (error) {
     showProblem(error);

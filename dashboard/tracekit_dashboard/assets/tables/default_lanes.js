@@ -21,8 +21,8 @@ const DRAWN_FIRST = new Map([
 /** Lists of names, whose times are those of their writing. */
 const NAMES_ONLY = /-info$|-strings$|^tick$/;
 
-/** Draws some tables, unless the timeline has other lanes or the address names some. */
-export async function drawDefaultLanes({ address, source, store, drawn }) {
+/** Draws some tables, unless the timeline has other lanes or the address names some; `announce(text)` while they are read. */
+export async function drawDefaultLanes({ address, source, store, drawn, announce }) {
   const { view } = source;
   const isEmpty = [view.lanes, view.spans, view.signposts, view.tracks].every((lanes) => lanes.length === 0) && view.windows.count === 0;
   if (!isEmpty || store.state.drawn.length > 0) return;
@@ -32,10 +32,11 @@ export async function drawDefaultLanes({ address, source, store, drawn }) {
   for (const { number, schema } of mostTelling(tables)) {
     if (entries.length >= MOST_DEFAULT_LANES) break;
     const id = `${contents.run}-${number}`;
-    const { has_time: hasTime, columns } = await loadTables(address, `/${id}`);
+    const { has_time: hasTime, columns } = await loadTables(address, `/${id}`, { onProgress: (text) => announce(`${schema}, to draw it: ${text}`) });
     const value = DRAWN_FIRST.get(schema) ? columns.findIndex(({ name, is_value: isValue }) => isValue && name === DRAWN_FIRST.get(schema)) : -1;
     if (hasTime) entries.push(value < 0 ? id : `${id}v${value}`);
   }
+  announce("");
   if (store.state.drawn.length === 0) drawn.add(entries);
 }
 
