@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tracekit.analysis.findings.action import Action
+from tracekit.analysis.findings.action import Action, Arguments
 from tracekit.analysis.result import Analysis
 from tracekit.report import wording
 from tracekit.report.analysis.extent import Extent
@@ -41,10 +41,13 @@ def describe_finding(analysis: Analysis, number: int, extent: Extent) -> Finding
 
 def _name_files(action: Action, files: Sequence[str]) -> Action:
     """Return the action with the model and the plan as the user named them: ``build/Net.mlmodelc``."""
+    if not files or "model_file" not in action.arguments:
+        return action
     given = {Path(text).name.rpartition("=")[2]: text for text in files}
-    named = {
-        key: given.get(name, name)
-        for key in ("model_file", "plan_file")
-        if (name := action.arguments.get(key))
+    model, plan = action.arguments["model_file"], action.arguments["plan_file"]
+    arguments: Arguments = {
+        **action.arguments,
+        "model_file": given.get(model, model),
+        "plan_file": given.get(plan, plan),
     }
-    return replace(action, arguments={**action.arguments, **named}) if named else action
+    return replace(action, arguments=arguments)
