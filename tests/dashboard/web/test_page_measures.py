@@ -56,7 +56,10 @@ def test_the_tab_of_calls_opens_with_twenty_rows_in_sight(waiting: Served, tab: 
     rows.first.wait_for()
     assert rows.first.bounding_box()["height"] == 20
     assert rows.nth(19).bounding_box()["y"] + 20 <= 900
-    assert height_of(tab, ".timeline-scroll") >= 240
+    assert height_of(tab, ".timeline-scroll") >= 230
+    tab.get_by_role("button", name="Segmenter 4, ").click()
+    tab.locator("#inspector.has-content").wait_for()
+    assert rows.nth(19).bounding_box()["y"] + 20 <= 900
 
 
 def test_a_double_click_on_the_edge_gives_the_tabs_the_room_and_back(waiting: Served, tab: Any) -> None:
@@ -83,6 +86,25 @@ def test_a_phone_shows_the_whole_headline_and_the_first_lane_in_the_upper_third(
     assert tab.locator(".timeline-labels .lane").first.bounding_box()["y"] < 300
     assert tab.locator("#verdict p").first.evaluate("text => text.scrollHeight <= text.clientHeight")
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1024, 768), (1440, 900), (2560, 1440)])
+def test_the_row_of_a_slow_call_shows_the_part_that_grew(
+    waiting: Served, tab: Any, width: int, height: int
+) -> None:
+    show(tab, waiting.address, width, height)
+    tab.get_by_role("tab", name="Calls").click()
+    cell = tab.locator("#windows-live tbody td").filter(has_text="+6.17 ms other work on engine")
+    box = cell.bounding_box()
+    assert box["x"] + box["width"] <= width
+    assert cell.evaluate("cell => cell.scrollWidth <= cell.clientWidth")
+
+
+def test_a_phone_shows_the_numbers_of_threads(waiting: Served, tab: Any) -> None:
+    show(tab, waiting.address, 390, 844)
+    names = tab.locator(".timeline-labels .thread > span:first-child")
+    assert names.all_inner_texts()[:3] == ["…(0x5a3a)", "…(0x5a1d)", "…(0x5a57)"]
+    assert names.evaluate_all("names => names.every(name => name.scrollHeight <= name.clientHeight)")
 
 
 @pytest.mark.parametrize("width", [900, 1024, 1200, 1440, 1600, 1920, 2560])
