@@ -1,4 +1,4 @@
-"""What leaves open whether a recording has a finding that it does not show: work without a certain owner."""
+"""Doubts about the absence of a finding: an engine's work without a certain owner, too few calls alike."""
 
 from __future__ import annotations
 
