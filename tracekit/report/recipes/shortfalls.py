@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tracekit.analysis.availability import Use
 from tracekit.analysis.findings.action import Action, Purpose
 from tracekit.analysis.findings.instruments import record
 from tracekit.analysis.findings.kind import Kind
