@@ -125,10 +125,11 @@ class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*super().list_commands(ctx), *_COMMANDS, *_find_plugins().names})
 
-    def format_epilog(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the questions after the commands."""
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the exit codes and the questions after the commands."""
         from tracekit.cli.questions_help import write_questions
 
+        super().format_epilog(ctx, formatter)
         write_questions(formatter)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
