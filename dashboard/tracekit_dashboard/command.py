@@ -31,7 +31,7 @@ PACKAGES = ("cachetools", "dash", "plotly", "sqlalchemy", "waitress")
     context_settings={"help_option_names": ["-h", "--help"]},
     short_help="Open recordings, or the library of earlier ones, in the browser.",
 )
-@click.argument("inputs", nargs=-1, metavar="[INPUT]...")
+@click.argument("inputs", nargs=-1, type=click.Path(), metavar="[INPUT]...")
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),

@@ -33,6 +33,7 @@ _COMMANDS = (
     "analyze",
     "classify",
     "collect",
+    "completion",
     "compare",
     "check",
     "pack",
@@ -64,6 +65,9 @@ _COMMANDS = (
 
 _RECORDINGS = (".trace", ".trace.zip", ".tracekit.zip", ".xml", ".xml.gz")
 """Endings of recordings, which stand for a command by mistake."""
+
+_COMPLETION = "_TRACEKIT_COMPLETE"
+"""Set by the scripts of ``tracekit completion``."""
 
 _PLUGINS = "tracekit.commands"
 """Entry points of commands in packages that import this one, such as the dashboard's."""
@@ -157,6 +161,10 @@ class _Commands(click.Group):
         _reduce_garbage_collection()
         _limit_matrix_threads()
         sys.excepthook = write_traceback
+        if _COMPLETION in os.environ:
+            from tracekit.cli.bash_completion import register
+
+            register()
         try:
             return super().__call__(*args, **kwargs)
         except Exception:  # noqa: BLE001 - any error that no line foresaw

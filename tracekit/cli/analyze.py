@@ -23,7 +23,7 @@ _FORMATS = {".json": "json", ".jsonl": "jsonl", ".txt": "text"}
 @click.command(
     "analyze", context_settings=HELP, short_help="Show the engine of each inference, with the evidence."
 )
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
 @add_analysis_options
 @click.option(
     "--max-windows",

@@ -52,7 +52,7 @@ class _CheckCommand(click.Command):
     context_settings=HELP,
     short_help="Check a recording or a plan against requirements, for CI.",
 )
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
 @click.option("--also", multiple=True, metavar="INPUT", help="A further run of the same program. Repeatable.")
 @with_companions_option
 @run_noise_option

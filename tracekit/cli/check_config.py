@@ -11,7 +11,7 @@ from tracekit.frozen import frozen
 from tracekit.text import join_words
 
 NAME = "tracekit.toml"
-_TABLES = {"check": ("require", "forbid", "plan"), "check.plan": ("require", "forbid")}
+TABLES = {"check": ("require", "forbid", "plan"), "check.plan": ("require", "forbid")}
 """The tables with their keys: requirements on recordings, and on plans."""
 _MAX_BYTES = 200_000  # the time for parsing TOML grows with the square of a key's parts
 
@@ -50,7 +50,7 @@ def read_config(path: Path, table: str = "check") -> Config:
     _check_keys(path, "", document, ("check",))
     configs = {}
     parent = document
-    for name, keys in _TABLES.items():
+    for name, keys in TABLES.items():
         parent = _read_table(path, name, parent)
         _check_keys(path, f"{name}.", parent, keys)
         configs[name] = Config(

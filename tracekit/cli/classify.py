@@ -24,7 +24,7 @@ MAX_LINE = 16 << 20
 
 
 @click.command("classify", context_settings=HELP, short_help="Classify stacks by engine (JSON Lines).")
-@click.argument("source", default="-", metavar="[FILE]")
+@click.argument("source", default="-", type=click.Path(), metavar="[FILE]")
 @click.option(
     "--markers", type=click.Path(), metavar="FILE", help="Your own rules, tried before the built-in ones."
 )

@@ -24,7 +24,7 @@ _NOTHING = 3
 
 
 @click.command("collect", context_settings=HELP, short_help="Collect recordings of CI into a store of packs.")
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
 @click.option(
     "-o", "--output", "store", metavar="STORE", help="The folder of the packs, made if it is missing."
 )

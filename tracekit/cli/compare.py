@@ -42,8 +42,8 @@ _DOCUMENTS = ("json", "html", "github")
     context_settings=HELP,
     short_help="Compare recordings: latency, engines, functions, with intervals.",
 )
-@click.argument("base")
-@click.argument("new", nargs=-1, required=True, metavar="NEW...")
+@click.argument("base", type=click.Path())
+@click.argument("new", nargs=-1, required=True, type=click.Path(), metavar="NEW...")
 @click.option(
     "--base", "more_base", multiple=True, metavar="INPUT", help="A further run of BASE. Repeatable."
 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from tracekit.cli.candidates import complete_explained
 from tracekit.cli.output import HELP, write_output
 from tracekit.cli.terminal import measure_text_width
 
 
 @click.command("explain", context_settings=HELP, short_help="Explain a name that an output prints.")
-@click.argument("name", metavar="NAME")
+@click.argument("name", metavar="NAME", shell_complete=complete_explained)
 def explain_command(name: str) -> None:
     """Print what a name means, what it rests on, what it does not prove, and what to do.
 

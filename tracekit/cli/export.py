@@ -47,7 +47,7 @@ _TABLES = ("samples", "windows", "attribution", "intervals", "segments", "reques
 @click.command(
     "export", context_settings=HELP, short_help="Write a recording for flame graphs, Perfetto, notebooks, …."
 )
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
 @click.option(
     "--to",
     "format_",

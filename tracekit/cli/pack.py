@@ -32,7 +32,7 @@ _ENDINGS = (EXTENSION, ".gz", ".tgz", ".zip", ".tar", ".tar.bz2", ".tar.xz", ".t
 
 
 @click.command("pack", context_settings=HELP, short_help="Pack what an analysis needs into one small file.")
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
 @click.option(
     "-o",
     "--output",

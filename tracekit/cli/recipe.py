@@ -6,6 +6,7 @@ import click
 
 from tracekit.cli.analysing import add_analysis_options, analyse
 from tracekit.cli.analysis_options import AnalysisOptions
+from tracekit.cli.candidates import complete_call, complete_recipe
 from tracekit.cli.documents import write_document
 from tracekit.cli.output import HELP, add_document_options, explain_inputs
 from tracekit.cli.questions_help import QuestionsCommand
@@ -19,9 +20,14 @@ _FORMATS = {".txt": "text", ".md": "markdown"}
     context_settings=HELP,
     short_help="Answer one question about a recording.",
 )
-@click.argument("name", metavar="NAME")
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("--call", metavar="MODEL/N", help="The call that the question is about: Tagger/7.")
+@click.argument("name", metavar="NAME", shell_complete=complete_recipe)
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
+@click.option(
+    "--call",
+    metavar="MODEL/N",
+    shell_complete=complete_call,
+    help="The call that the question is about: Tagger/7.",
+)
 @click.option("--base", type=click.Path(), metavar="FILE", help="The earlier recording to compare with.")
 @add_analysis_options
 @add_document_options(_FORMATS)

@@ -13,7 +13,7 @@ _FORMATS = {".txt": "text", ".md": "markdown", ".json": "json"}
 
 
 @click.command("recipes", context_settings=HELP, short_help="List the questions that a recording answers.")
-@click.argument("inputs", nargs=-1, metavar="[INPUT...]")
+@click.argument("inputs", nargs=-1, type=click.Path(), metavar="[INPUT...]")
 @add_analysis_options
 @add_document_options(_FORMATS)
 @explain_inputs

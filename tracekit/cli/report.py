@@ -33,7 +33,7 @@ LINES = ("text", "markdown")
 @click.command(
     "report", context_settings=HELP, short_help="Write one file for a ticket: HTML, Markdown, PNG."
 )
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
 @click.option(
     "-o", "--output", metavar="FILE", help="Write to FILE (default: NAME.html); - is standard output."
 )

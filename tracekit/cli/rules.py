@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from tracekit.cli.candidates import complete_rule
 from tracekit.cli.output import HELP, add_document_options, write_output
 from tracekit.cli.terminal import measure_text_width
 
@@ -11,7 +12,7 @@ _FORMATS = {".txt": "text", ".md": "markdown", ".json": "json"}
 
 
 @click.command("rules", context_settings=HELP, short_help="List and explain the rules.")
-@click.argument("name", metavar="[ID]", required=False, default="")
+@click.argument("name", metavar="[ID]", required=False, default="", shell_complete=complete_rule)
 @add_document_options(_FORMATS)
 def rules_command(name: str, file_format: str, output: str, force: bool) -> None:
     """List the rules that tracekit lint holds models against, and those by which analyze reads stacks.

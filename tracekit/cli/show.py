@@ -6,6 +6,7 @@ import click
 
 from tracekit.cli.analysing import add_analysis_options, analyse
 from tracekit.cli.analysis_options import AnalysisOptions
+from tracekit.cli.candidates import complete_identifier
 from tracekit.cli.documents import write_document
 from tracekit.cli.output import HELP, add_document_options, explain_inputs
 
@@ -13,8 +14,8 @@ _FORMATS = {".txt": "text", ".md": "markdown"}
 
 
 @click.command("show", context_settings=HELP, short_help="Show one call, finding, limit, model or table.")
-@click.argument("identifier", metavar="ID")
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.argument("identifier", metavar="ID", shell_complete=complete_identifier)
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
 @add_analysis_options
 @add_document_options(_FORMATS)
 @explain_inputs

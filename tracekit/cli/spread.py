@@ -27,7 +27,7 @@ _FORMATS = {".txt": "text", ".md": "markdown", ".json": "json"}
 
 
 @click.command("spread", context_settings=HELP, short_help="Show how much runs of a program differ.")
-@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
+@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True, type=click.Path())
 @add_analysis_options
 @add_document_options(_FORMATS)
 def spread_command(

@@ -24,7 +24,7 @@ _FORMATS = {".json": "json", ".txt": "text"}
 
 
 @click.command("symbols", context_settings=HELP, short_help="Show which rules a system's symbols can match.")
-@click.argument("files", nargs=-1, required=True, metavar="FILE…")
+@click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE…")
 @click.option(
     "--old",
     multiple=True,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tracekit.cli.candidates import complete_schema
 from tracekit.cli.output import (
     HELP,
     Progress,
@@ -39,8 +40,10 @@ _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".txt": "text
 
 
 @click.command("tables", context_settings=HELP, short_help="List a recording's tables, or print one of them.")
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("--schema", metavar="NAME", help="Print the rows of this table.")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
+@click.option(
+    "--schema", metavar="NAME", shell_complete=complete_schema, help="Print the rows of this table."
+)
 @click.option("--columns", metavar="A,B,…", help="Only these columns, in this order.")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="At most N rows.")
 @click.option(

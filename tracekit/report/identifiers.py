@@ -14,7 +14,7 @@ from tracekit.errors import UsageError
 from tracekit.report import wording
 from tracekit.text import clip, printable
 
-_KINDS = ("call", "finding", "limit", "model", "table")
+KINDS = ("call", "finding", "limit", "model", "table")
 _WIDTH = 60
 _NAME_WIDTH = 120
 _MOST_KNOWN = 8
@@ -56,14 +56,14 @@ def find_identified(analysis: Analysis, identifier: str) -> Identified:
     kind, _, name = identifier.partition(":")
     if kind == "call":
         return Identified("call", find_call(analysis, name))
-    if kind in _KINDS:
-        candidates = list(_list_identifiers(analysis, kind))
+    if kind in KINDS:
+        candidates = list(list_identifiers(analysis, kind))
         if identifier in candidates:
             return Identified(kind, candidates.index(identifier))
         known = list(dict.fromkeys(candidates))[:_MOST_KNOWN]
         raise UsageError(f"This recording has no {_quote(identifier)}. {_advise(kind, known)}")
     raise UsageError(
-        f"{_quote(identifier)} is no identifier: one begins with {', '.join(f'{kind}:' for kind in _KINDS)}."
+        f"{_quote(identifier)} is no identifier: one begins with {', '.join(f'{kind}:' for kind in KINDS)}."
     )
 
 
@@ -99,9 +99,12 @@ def _find_models(analysis: Analysis, names: Sequence[str], name: str) -> list[in
     return []
 
 
-def _list_identifiers(analysis: Analysis, kind: str) -> Iterator[str]:
+def list_identifiers(analysis: Analysis, kind: str) -> Iterator[str]:
     """Yield the identifiers of a kind in the order of the analysis."""
-    if kind == "finding":
+    if kind == "call":
+        names = wording.call_names(analysis)
+        yield from (name_call(analysis, row, names) for row in range(len(names.numbers)))
+    elif kind == "finding":
         yield from name_findings(analysis)
     elif kind == "limit":
         yield from (f"limit:{issue.code}" for issue in wording.issues(analysis.diagnostics))
