@@ -124,7 +124,8 @@ def complete_rule() -> Iterable[tuple[str, str]]:
     from tracekit.analysis.classification.rule_set import load_rules as load_stack_rules
     from tracekit.mlmodels.rules import load_rules
 
-    return [(rule.id, "") for rule in (*load_rules(), *load_stack_rules().rules)]
+    names = (*(rule.id for rule in load_rules()), *(rule.id for rule in load_stack_rules().rules))
+    return [(name, "") for name in names]
 
 
 @_as_completer

@@ -27,6 +27,7 @@ from tracekit.report.document.blocks import (
 from tracekit.report.identifiers import Identified, name_call, write_name
 from tracekit.report.recipes.call_answers import answer_slow_call, find_no_typical_call
 from tracekit.report.recipes.query import Query
+from tracekit.report.source_links import find_source_line, list_mac_commands
 from tracekit.report.wording.budget import PART_WORDS
 from tracekit.text import (
     format_duration,
@@ -44,7 +45,7 @@ def build_identified(analysis: Analysis, identified: Identified, recording: str 
     """Return the document of what an identifier names; commands in it read ``recording``."""
     match identified.kind:
         case "call":
-            return _build_call(analysis, identified.position)
+            return _build_call(analysis, identified.position, recording)
         case "finding":
             entry = describe_finding(
                 analysis, identified.position, replace(VERBOSE_TEXT, recording=recording)
@@ -61,7 +62,7 @@ def build_identified(analysis: Analysis, identified: Identified, recording: str 
             return _build_table(analysis, identified.position, recording)
 
 
-def _build_call(analysis: Analysis, row: int) -> tuple[Section, ...]:
+def _build_call(analysis: Analysis, row: int, recording: str) -> tuple[Section, ...]:
     window = analysis.window_rows.iloc[row]
     block = analysis.verdicts.block(row, row + 1)
     query = Query(analysis, row)
@@ -72,6 +73,7 @@ def _build_call(analysis: Analysis, row: int) -> tuple[Section, ...]:
         if thread_id >= 0
         else "not known"
     )
+    source_line = find_source_line(analysis, row)
     facts = Facts(
         (
             Fact("Engine", wording.describe_verdicts(block).to_pylist()[0] or "not known"),
@@ -80,6 +82,7 @@ def _build_call(analysis: Analysis, row: int) -> tuple[Section, ...]:
             Fact("Length", format_rounded(int(window["end_ns"] - window["start_ns"]))),
             Fact("Thread", thread),
             Fact("Call from", str(window["source"])),
+            *((Fact("Source", source_line.describe()),) if source_line is not None else ()),
         )
     )
     title = wording.call_names(analysis).title(row)
@@ -88,6 +91,7 @@ def _build_call(analysis: Analysis, row: int) -> tuple[Section, ...]:
         blocks: tuple[Block, ...] = (Headline(reply.sentence), facts, *reply.blocks)
     else:
         blocks = (facts, _list_parts(analysis, row))
+    blocks = (*blocks, *list_mac_commands(source_line, recording))
     return (Section("call", f"{title[:1].upper()}{title[1:]}", blocks),)
 
 
