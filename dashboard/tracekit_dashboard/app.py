@@ -23,11 +23,12 @@ from tracekit_dashboard.callbacks.values import check_values
 from tracekit_dashboard.errors import Busy, NotFound
 from tracekit_dashboard.history_store import HistoryStore
 from tracekit_dashboard.library.library import Library
-from tracekit_dashboard.pages import compare, history, trend
+from tracekit_dashboard.pages import compare, history, live, trend
 from tracekit_dashboard.pages.frame import build_frame, build_not_found, build_problem
 from tracekit_dashboard.routes import analyses, bundle, downloads, notes, tables, uploads, views
 from tracekit_dashboard.routes import compare as compare_routes
 from tracekit_dashboard.routes import history as history_routes
+from tracekit_dashboard.routes import live as live_routes
 from tracekit_dashboard.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -86,6 +87,7 @@ def create_app(settings: Settings, library: Library) -> dash.Dash:
     notes.register(app.server, library)
     compare_routes.register(app.server, library)
     history_routes.register(app.server, HistoryStore(settings.fleet, library), library)
+    live_routes.register(app.server, library, settings.live)
     auth.protect(app.server, settings, app.csp_hashes())
     return app
 
@@ -108,6 +110,8 @@ def _add_page_route(app: dash.Dash, settings: Settings, library: Library) -> Non
                 return record_callbacks.build_page(settings)
             case ["history"]:
                 return history.build_page(of_library=settings.fleet is None)
+            case ["live"]:
+                return live.build_page(is_watching=settings.live is not None)
         return build_not_found("There is nothing at this address.")
 
     server: Flask = app.server
@@ -148,7 +152,7 @@ def _mark_version(app: dash.Dash, settings: Settings) -> None:
 def _has_page(library: Library) -> bool:
     """Return True if the request's address leads to a page."""
     match _split_path(request.path):
-        case [] | ["compare"] | ["record"] | ["history"]:
+        case [] | ["compare"] | ["record"] | ["history"] | ["live"]:
             return True
         case ["recordings", recording]:
             return _has_recording(library, recording)

@@ -19,7 +19,10 @@ from tracekit.installation import require_packages
 from tracekit.text import escape_lines, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tracekit_dashboard.library.analyses import GivenFile
+    from tracekit_dashboard.live_session import LiveSession
 
 
 PACKAGES = ("cachetools", "dash", "plotly", "sqlalchemy", "waitress")
@@ -68,6 +71,12 @@ PACKAGES = ("cachetools", "dash", "plotly", "sqlalchemy", "waitress")
     metavar="RESULTS",
     help="Show the history of a dataset of many recordings, made by tracekit fleet run, or of a library.",
 )
+@click.option(
+    "--watch",
+    "stream",
+    metavar="FILE",
+    help="Show calls as they end, from a stream of the log: a file that grows, or -. See tracekit watch.",
+)
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @add_analysis_choices
 def dashboard_command(
@@ -78,6 +87,7 @@ def dashboard_command(
     allow_recording: bool,
     library_folder: str | None,
     fleet_folder: str | None,
+    stream: str | None,
     no_browser: bool,
     options: AnalysisOptions,
 ) -> None:
@@ -95,12 +105,13 @@ def dashboard_command(
       tracekit dashboard MyApp.trace
       tracekit dashboard MyApp.trace --run 2 --window-signpost 'com.example.app/Inference/*'
       tracekit dashboard --fleet results/
+      log stream --style ndjson --signpost | tracekit dashboard --watch - --window-signpost encode
       tracekit dashboard
     """
     require_packages("The dashboard", PACKAGES, "dashboard")
     paths = [_resolve_existing(name) for name in inputs]
     options.check()
-    if options.values() and not inputs:
+    if options.values() and not inputs and not stream:
         raise UsageError(
             "The options of an analysis need its recording: tracekit dashboard MyApp.trace --run 2."
         )
@@ -117,6 +128,7 @@ def dashboard_command(
     library = Library(folder)
     try:
         files = _read_option_files(options)
+        live = _open_stream(stream, options.signposts) if stream else None
         values = {name: value for name, value in options.values().items() if name not in files}
         added = [library.add_file(path) for path in paths]
         variants = [library.analyses.request(recording.id, values, files) for recording in added]
@@ -127,14 +139,18 @@ def dashboard_command(
             allowed_hosts=allowed_hosts,
             remote_recording=allow_recording,
             fleet=fleet,
+            live=live,
         )
         listener, settings = open_listener(requested)
         variant = f"?variant={variants[0].id}" if variants and variants[0] else ""
         start = f"/recordings/{added[0].id}{variant}" if len(added) == 1 else "/"
         start = "/history" if fleet and not added else start
+        start = "/live" if live and not added else start
         start_address = build_address(settings, start)
 
         def ready() -> None:
+            if live:
+                live.start()
             write_message(f"The dashboard is at {start_address}")
             for other_address in list_other_addresses(settings, start):
                 write_message(f"                 and at {other_address}")
@@ -155,6 +171,18 @@ def dashboard_command(
         message = f"The recording of {target} is being saved. The next start of the dashboard adds it."
         write_message(message)
     write_message("The dashboard has ended.")
+
+
+def _open_stream(name: str, patterns: Sequence[str]) -> LiveSession:
+    """Return the stream to watch, which is not read yet."""
+    from tracekit.live.stream_inputs import FileStream, PipeStream
+    from tracekit_dashboard.live_session import LiveSession
+
+    if name != "-":
+        return LiveSession(FileStream(Path(name), follows=True, note=write_message), patterns)
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError("--watch - needs a pipe or a file on standard input.")
+    return LiveSession(PipeStream(sys.stdin.buffer), patterns)
 
 
 def _resolve_dataset(name: str) -> Path:

@@ -6,6 +6,10 @@ import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tracekit_dashboard.live_session import LiveSession
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,8 @@ class Settings:
     """True allows recording even if other machines can reach the dashboard."""
     fleet: Path | None = None
     """A dataset of many recordings (``tracekit fleet run``), whose history is shown."""
+    live: LiveSession | None = None
+    """The stream that is watched."""
     limits: ServerLimits = field(default_factory=ServerLimits)
 
 

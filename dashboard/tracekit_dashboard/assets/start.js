@@ -6,6 +6,7 @@ import { repeatBusyRequests } from "./shared/busy.js";
 import { showComparison } from "./compare.js";
 import { bindCopyButtons, bindSelects } from "./shared/controls.js";
 import { showHistory } from "./history/history_page.js";
+import { showLive } from "./live/live_page.js";
 import { showLibrary } from "./library/library.js";
 import { showRecording } from "./recording/trace.js";
 import { setTitle } from "./shared/title.js";
@@ -19,6 +20,7 @@ const MOUNTS = [
   ["#upload", showUpload],
   ["#library-rows", showLibrary],
   ["#history[data-history]", showHistory],
+  ["#live[data-live]", showLive],
 ];
 const mounted = new WeakSet();
 

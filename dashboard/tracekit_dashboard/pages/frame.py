@@ -19,6 +19,7 @@ def build_frame() -> Node:
                     html.A("Recordings", href="/", className="place"),
                     html.A("Record", href="/record", className="place"),
                     html.A("History", href="/history", className="place"),
+                    html.A("Live", href="/live", className="place"),
                 ],
                 className="site",
                 **build_aria_attributes(label="Pages"),

@@ -23,6 +23,7 @@ _SHEETS = (
     "/assets/workbench.css",
     "/assets/tables.css",
     "/assets/history.css",
+    "/assets/live.css",
 )
 """The style sheets, in the order in which they override each other."""
 _PLACES = {"assets": "tracekit_dashboard", "report-assets": "tracekit.report"}
