@@ -222,3 +222,23 @@ def test_real_exports_show_no_words(shared: Path, name: str) -> None:
     for format_ in ("text", "csv", "json"):
         output = run(path, "--schema", name, "--format", format_).output
         assert not any(word in output for word in words)
+
+
+def test_tokens_of_an_answer_that_signposts_hold_are_hidden(tmp_path: Path) -> None:
+    columns = [
+        ("time", "event-time"),
+        ("name", "signpost-name"),
+        ("subsystem", "subsystem"),
+        ("message", "os-log-metadata"),
+    ]
+    package = '<subsystem id="9{}">com.apple.coreai-models.performance</subsystem>'
+    message = '<os-log-metadata id="5{}" fmt="x"><string id="6{}">{}</string></os-log-metadata>'
+    named = '<event-time id="1{}">1</event-time><signpost-name id="2{}">{}</signpost-name>'
+    rows = [
+        named.format(number, number, name) + package.format(number) + message.format(number, number, text)
+        for number, (name, text) in enumerate([("TokenGeneration", "Token 3: Laura"), ("Extend", "step=3")])
+    ]
+    path = write(tmp_path, one_table("os-signpost", columns, *rows))
+    arguments = ("--schema", "os-signpost", "--columns", "message", "--format", "csv")
+    assert run(path, *arguments).stdout.splitlines() == ["message", '"<private, 14 characters>"', "step=3"]
+    assert "Laura" in run(path, *arguments, "--private").stdout

@@ -85,3 +85,10 @@ def test_the_timeline_has_a_lane_of_requests_with_their_tokens() -> None:
         [60 * MS, 70 * MS, "token 3 · GPU"],
         [70 * MS, 80 * MS, "token 4 · GPU"],
     ]
+
+
+def test_without_calls_nothing_shows_the_gaps_between_them() -> None:
+    analysis = analysis_of(generate(0, 100, 4), windows="run")
+    assert analysis.to_frame("requests")["decode_gap_ns"].isna().all()
+    assert "gaps sampling" not in write(analysis)
+    assert chat().to_frame("requests")["decode_gap_ns"].tolist() == [6 * MS]

@@ -69,7 +69,7 @@ class RequestRows:
             phases = self.generations.phases
             rows = np.flatnonzero(phases.phase == _PHASES.index(phase))
             spread[phases.request[rows]] = values[rows]
-            is_missing[phases.request[rows]] = False
+            is_missing[phases.request[rows]] = values[rows] < 0
         return pd.arrays.IntegerArray(spread, is_missing)
 
     @cached_property
@@ -111,7 +111,7 @@ def _make_phase_columns(phase: str) -> Mapping[str, _Column]:
         ),
         f"{phase}_gap_ns": _make_column(
             "Int64",
-            f"time of {phase} in no call of its process",
+            f"time of {phase} in no call of its process; missing where no call of it is seen",
             lambda rows: rows.get_phase(phase, "gap_ns"),
         ),
         f"{phase}_sampling_ns": _make_column(

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.model.composite_cells import format_parts
+from tracekit.model.schemas import CORE_AI_LANGUAGE_MODELS
 from tracekit.model.tables import Column, Table
 
 _SCHEMAS = "FMEventTable InstructionsTable ModelInferenceTable RequestTable SessionTable ToolTable"
@@ -27,6 +28,7 @@ _PRIVATE = """argument-json arguments content error-message first-prompt instruc
 plot-label result-json"""
 # The framework logs the same text under this subsystem (assumed: no such log has been seen).
 _SUBSYSTEM = "foundationmodels"
+_ANSWER_EVENT = "TokenGeneration"
 _HIDDEN = re.compile(r"<private, \d+ characters?>")
 _LOGGED = "message start-message end-message signature value"
 
@@ -63,15 +65,23 @@ def _is_private(table: Table, column: Column) -> bool:
 
 
 def _is_logged_by_framework(table: Table) -> npt.NDArray[np.bool_]:
-    """Return True for rows of a log or of signposts that come from Foundation Models."""
+    """Return True for rows of a log or of signposts whose message may hold a prompt or an answer.
+
+    They come from Foundation Models, or are the tokens of an answer that Apple's package of language models
+    marks one by one (``logTokenGeneration`` in its ``InstrumentsProfiler.swift``).
+    """
     if _SUBSYSTEM in table.attributes.get("subsystem", "").lower():
         return np.ones(len(table), np.bool_)
     if "subsystem" not in table.rows.columns:
         return np.zeros(len(table), np.bool_)
     cells = table.rows["subsystem"]
-    return cells.isin(
+    is_private = cells.isin(
         [subsystem for subsystem in cells.unique() if _SUBSYSTEM in str(subsystem).lower()]
     ).to_numpy(np.bool_)
+    if "name" in table.rows.columns:
+        is_token = (table.rows["name"] == _ANSWER_EVENT) & (cells == CORE_AI_LANGUAGE_MODELS)
+        is_private = is_private | is_token.fillna(False).to_numpy(np.bool_)
+    return is_private
 
 
 def _mask_cells(cells: pd.Series[Any], column: Column, rows: npt.NDArray[np.bool_]) -> pd.Series[Any] | None:

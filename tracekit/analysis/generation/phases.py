@@ -13,7 +13,7 @@ from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.codes import group_codes, group_positions
 from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet
 from tracekit.analysis.engines.ownership import ane_may_be_target
-from tracekit.analysis.generation.role_spans import RoleSpans
+from tracekit.analysis.generation.role_spans import UNKNOWN, RoleSpans
 from tracekit.analysis.ownership.submitters import Submitters
 from tracekit.analysis.run import AnalyzedRun
 from tracekit.analysis.selection import select_pids
@@ -40,8 +40,9 @@ PHASES_OF_REQUEST: tuple[GenerationPhase, ...] = tuple(GenerationPhase)
 class Phases:
     """The phases of some requests whose edges are known: parallel arrays.
 
-    ``gap_ns`` is the time in no call, ``sampling_ns`` and ``cache_ns`` the time in such steps and in no call;
-    ``sampling_cpu_ns`` is that part of the steps of sampling in which their threads were sampled on the CPU.
+    ``gap_ns`` is the time in no call, ``UNKNOWN`` where the process has none; ``sampling_ns`` and ``cache_ns``
+    are the time in such steps and in no call, ``sampling_cpu_ns`` that part of the steps of sampling in which
+    their threads were sampled on the CPU.
     """
 
     request: IntArray
@@ -78,7 +79,8 @@ def build_phases(
     steps = [
         _measure(pid, edges, spans.pid, spans.start_ns, spans.end_ns, calls) for spans in (sampling, cache)
     ]
-    gaps = ends - starts - _measure(pid, edges, *calls)
+    has_calls = np.isin(pid, calls[0])
+    gaps = np.where(has_calls, ends - starts - _measure(pid, edges, *calls), UNKNOWN)
     return Phases(
         request,
         phase,

@@ -111,8 +111,8 @@ def _mark_called_often(request: IntArray, token: IntArray, model: IntArray) -> B
     if not len(token):
         return np.zeros(0, bool)
     key = group_codes(request[token], model)
-    pairs = np.unique(np.stack([key, token]), axis=1)
-    with_call = np.bincount(pairs[0])
+    pairs = np.unique(key * len(request) + token)
+    with_call = np.bincount(pairs // len(request))
     of_key = np.zeros(len(with_call), np.int64)
     of_key[key] = request[token]
     tokens = np.bincount(request)

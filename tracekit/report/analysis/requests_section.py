@@ -157,7 +157,11 @@ def _build_parts(generations: Generations, groups: Sequence[tuple[str, IntArray]
             )
             for part in parts
         ),
-        *(Column(name, write(values), "number", rank=rank) for name, values, rank in inner if values.any()),
+        *(
+            Column(name, write(values), "number", rank=rank)
+            for name, values, rank in inner
+            if (values > 0).any()
+        ),
     ]
     return [Table(tuple(columns), caption="Parts of each phase")]
 
@@ -186,7 +190,7 @@ def _name_part(part: BudgetPart) -> str:
 
 
 def _format_share(amount_ns: int, length_ns: int) -> str:
-    return format_percent(amount_ns / length_ns) if amount_ns and length_ns else "–"
+    return format_percent(amount_ns / length_ns) if amount_ns > 0 and length_ns else "–"
 
 
 def _draw_bars(
