@@ -40,9 +40,9 @@ PHASES_OF_REQUEST: tuple[GenerationPhase, ...] = tuple(GenerationPhase)
 class Phases:
     """The phases of some requests whose edges are known: parallel arrays.
 
-    ``gap_ns`` is the time in no call, ``UNKNOWN`` where the process has none; ``sampling_ns`` and ``cache_ns``
-    are the time in such steps and in no call, ``sampling_cpu_ns`` that part of the steps of sampling in which
-    their threads were sampled on the CPU.
+    ``gap_ns`` is the time in no call, ``UNKNOWN`` where the process has none; ``sampling_ns`` and
+    ``cache_ns`` are the time in such steps and in no call, ``sampling_cpu_ns`` that part of the steps of
+    sampling in which their threads were sampled on the CPU.
     """
 
     request: IntArray
