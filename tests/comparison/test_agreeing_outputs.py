@@ -148,3 +148,14 @@ def test_a_finding_of_both_sides_is_placed_once() -> None:
 
 def flatten(comparison: Comparison) -> str:
     return re.sub(r"\s+", " ", comparison.to_text())
+
+
+def test_of_many_models_those_with_most_calls_are_tested_and_none_are_pooled() -> None:
+    models = [f"M{number:02}" for number in range(22) for _ in range(2 if number in (3, 7) else 3)]
+    lengths = [10.0 + number % 3 for number in range(len(models))]
+    comparison = compare(recorded(lengths, models=models), recorded([*lengths[:-1], 11.5], models=models))
+    tested = [model.model for model in comparison.first_sentence.lengths]
+    assert len(tested) == 20
+    assert {"", "M03", "M07"}.isdisjoint(tested)
+    text = " ".join(comparison.to_text().split())
+    assert "2 other models of both sides, with fewer calls, are not tested here." in text

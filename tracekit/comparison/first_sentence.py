@@ -9,6 +9,7 @@ p50 would end there where only the slow calls grew.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -24,7 +25,7 @@ _WEIGHTS = {"p50": 2.0}
 """A change of all calls shows in the p50 first: it has half of the level, p90 and mean the other half."""
 _UNTESTED = "within these recordings"
 _MOST_MODELS = 20
-"""Maximum number of models whose lengths are tested together."""
+"""Maximum number of models whose lengths are tested together: those with most calls."""
 
 
 def build_first_sentence(compared: ComparedRuns, groups: Sequence[Group]) -> FirstSentence:
@@ -33,6 +34,8 @@ def build_first_sentence(compared: ComparedRuns, groups: Sequence[Group]) -> Fir
     ``groups`` are those of the comparison: what their rows have is not computed again.
     """
     names, left_out = _find_shared_models(compared.sides)
+    untested = len(names) - _MOST_MODELS
+    names = _choose_frequent(names, compared.sides)
     if left_out and not names:
         return FirstSentence(left_out=left_out)
     models = [(name, compared.select(("model", name, ""))) for name in names]
@@ -45,6 +48,7 @@ def build_first_sentence(compared: ComparedRuns, groups: Sequence[Group]) -> Fir
     return FirstSentence(
         tuple(replace(of_model, engines=engines) for of_model, engines in zip(lengths, shares, strict=True)),
         left_out,
+        max(untested, 0),
     )
 
 
@@ -128,9 +132,18 @@ def _find_shared_models(sides: Sequence[Runs]) -> tuple[list[str], tuple[str, ..
     """Return the models that both sides have, and what these leave out: "" for calls without a model.
 
     The length of a call is then a number of each model: together they would have one that is of none, and
-    it would change with the models that run. Both are empty for one model in all calls, and for too many.
+    it would change with the models that run. Both are empty for one model in all calls.
     """
     base, new = ({str(name) for run in side for name in run.model} for side in sides)
     names, left_out = sorted((base & new) - {""}), tuple(sorted((base ^ new) | ((base | new) & {""})))
-    is_usable = base and new and len(names) <= _MOST_MODELS and (names or "" not in left_out)
+    is_usable = base and new and (names or "" not in left_out)
     return (names, left_out) if is_usable and (left_out or len(names) > 1) else ([], ())
+
+
+def _choose_frequent(names: Sequence[str], sides: Sequence[Runs]) -> list[str]:
+    """Return the models with most calls on the side that has fewer of them, in the order of their names."""
+    if len(names) <= _MOST_MODELS:
+        return list(names)
+    by_side = [Counter(str(name) for run in side for name in run.model) for side in sides]
+    frequent = sorted(names, key=lambda name: (-min(counts[name] for counts in by_side), name))
+    return sorted(frequent[:_MOST_MODELS])

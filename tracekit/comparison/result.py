@@ -273,11 +273,12 @@ class FirstSentence:
     ``lengths`` has the models that both sides have: their lengths are tested together at 4 % with their
     energy, the shares of their engines have intervals that leave 1 % for all of them together. ``left_out``
     are models that one side alone has, and "" for windows without one: the claims are about the windows of
-    the others.
+    the others. ``untested_models`` are shared as well, and have fewer calls than those that are tested.
     """
 
     lengths: tuple[ModelLengths, ...] = ()
     left_out: tuple[str, ...] = ()
+    untested_models: int = 0
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,10 @@ def sentence(comparison: Comparison) -> str:
         parts.append(_left_out(left_out))
     elif any(caution.code == MIXED_WINDOWS for caution in comparison.cautions):
         parts.append("But the sides have different kinds of calls: compare each kind.")
+    if untested := comparison.first_sentence.untested_models:
+        parts.append(
+            f"{plural(untested, 'other model')} of both sides, with fewer calls, are not tested here."
+        )
     parts += [
         f"But {caution_text(caution)}."
         for caution in comparison.cautions
