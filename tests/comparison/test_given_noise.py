@@ -76,9 +76,18 @@ def test_a_gate_names_the_option_that_it_lacks() -> None:
 
 
 def test_no_change_needs_a_spread_for_the_p90_too() -> None:
-    sides = [recorded([level + call / 1000 for call in range(40)]) for level in (20.0, 20.001)]
+    sides = [recorded([level + call * 7 % 40 / 1000 for call in range(40)]) for level in (20.0, 20.001)]
     assert decide_outcome(compare(*sides, run_noise=0.0001)) == "not shown"
     assert decide_outcome(compare(*sides, run_noise={"p50": 0.0001, "p90": 0.0001})) == "same"
+
+
+def test_calls_that_only_grow_bound_no_percentile_whatever_spread_is_given() -> None:
+    # Each call resembles the one before it: together they are too few to bound a percentile.
+    sides = [recorded([level + call / 1000 for call in range(40)]) for level in (20.0, 20.001)]
+    comparison = compare(*sides, run_noise={"p50": 0.0001, "p90": 0.0001})
+    by_metric = rows(comparison)
+    assert [by_metric[name].judgement for name in ("p50", "p90")] == ["too few to tell"] * 2
+    assert decide_outcome(comparison) == "not shown"
 
 
 def test_the_sentence_and_the_caution_name_each_spread() -> None:
