@@ -53,7 +53,8 @@ class Measured:
     ``ane_is_target`` is False where the target's stacks show that the Neural Engine worked for another
     process, see ``ownership.ane_may_be_target``. ``logged`` counts the requests of each window that the log
     shows as served. ``assignment`` has the owner of each interval; a call's work is what it owns, and that
-    of a range which the user gave is all work of its process in its time.
+    of a range which the user gave is all work of its process in its time. ``like`` are the same intervals for
+    other windows: of the same processes, their labels are read once.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Measured:
         submitters: Submitters,
         logged: IntArray,
         ane_is_target: bool = True,
+        like: Measured | None = None,
     ) -> None:
         frame = trace.intervals
         # Rows of hardware tables nest: only the outermost count, or time would count once per level.
@@ -80,7 +82,11 @@ class Measured:
         self._pids = pids
         window_pids = {int(pid) for pid in windows["pid"].unique() if pid >= 0}
         self._all_pids = pids | window_pids if pids else pids
-        self.owner = Ownership(self._frame, ane_is_target, self._all_pids)
+        self.owner = (
+            like.owner
+            if like is not None and like._all_pids == self._all_pids
+            else Ownership(self._frame, ane_is_target, self._all_pids)
+        )
         self._windows = windows
         calls = Calls.of(windows, self.owner.models, logged)
         self.assignment = assign(self._frame, self.owner, calls, pids, self._all_pids, submitters)

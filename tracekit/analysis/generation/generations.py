@@ -7,9 +7,16 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from tracekit.analysis.budget.budget import BudgetSums
 from tracekit.analysis.generation.growth import Growth, fit_growth
 from tracekit.analysis.generation.marked_requests import MarkedRequests, find_requests
-from tracekit.analysis.generation.phases import PHASES_OF_REQUEST, GenerationPhase, Phases, build_phases
+from tracekit.analysis.generation.phases import (
+    PHASES_OF_REQUEST,
+    GenerationPhase,
+    Phases,
+    build_phases,
+    sum_budgets,
+)
 from tracekit.analysis.generation.role_spans import UNKNOWN, RoleSpans, read_role_spans
 from tracekit.analysis.generation.span_rules import BUILT_IN, SpanRole
 from tracekit.analysis.generation.tokens import CallColumns, Tokens, build_tokens
@@ -102,7 +109,7 @@ class Generations:
 
     @cached_property
     def phases(self) -> Phases:
-        """The phases of the requests whose tokens are known, with their budgets."""
+        """The phases of the requests whose tokens are known."""
         known = np.flatnonzero(self.first_ns != UNKNOWN)
         decoded = known[self.decode_ns[known] > 0]
         request = np.concatenate([known, decoded])
@@ -113,6 +120,11 @@ class Generations:
         )
         inner = self.spans.select(SpanRole.SAMPLING), self.spans.select(SpanRole.CACHE)
         return build_phases(self._analysis, request, phase, self.requests.pid[request], edges, inner)
+
+    @cached_property
+    def phase_budgets(self) -> BudgetSums:
+        """The parts of each of ``phases``."""
+        return sum_budgets(self._analysis, self.phases)
 
     def find_phase(self, request: int, phase: GenerationPhase) -> int | None:
         """Return the position of a request's phase in ``phases``; None where its edges are not known."""

@@ -1,4 +1,4 @@
-"""Phases of requests: the budget of prefill and of decode, by the parts of any call's budget."""
+"""Phases of requests, prefill and decode: their steps, and their budgets by the parts of any call's."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class Phases:
 
     request: IntArray
     phase: IntArray
+    pid: IntArray
     start_ns: IntArray
     end_ns: IntArray
-    sums: BudgetSums
     gap_ns: IntArray
     sampling_ns: IntArray
     cache_ns: IntArray
@@ -69,7 +69,7 @@ def build_phases(
     edges: tuple[IntArray, IntArray],
     inner: tuple[RoleSpans, RoleSpans],
 ) -> Phases:
-    """Return the phases with their budgets: all work of their processes in their time.
+    """Return the phases, and the time of their steps.
 
     ``inner`` are the spans of sampling and of the cache.
     """
@@ -84,9 +84,9 @@ def build_phases(
     return Phases(
         request,
         phase,
+        pid,
         starts,
         ends,
-        _sum_budgets(analysis, pid, starts, ends),
         gaps,
         steps[0],
         steps[1],
@@ -122,9 +122,9 @@ def _measure(
     return covered
 
 
-def _sum_budgets(analysis: AnalyzedRun, pid: IntArray, starts: IntArray, ends: IntArray) -> BudgetSums:
-    """Return the parts of each range, as an analysis of these ranges has them."""
-    columns = zip(starts.tolist(), ends.tolist(), pid.tolist(), strict=True)
+def sum_budgets(analysis: AnalyzedRun, phases: Phases) -> BudgetSums:
+    """Return the parts of each phase: all work of its process in its time, as of a range of the user."""
+    columns = zip(phases.start_ns.tolist(), phases.end_ns.tolist(), phases.pid.tolist(), strict=True)
     rows = build_window_frame(
         [
             Window(start, end, str(number), _IN_PHASE, Basis.MEASURED, -1, of_process)
@@ -141,6 +141,7 @@ def _sum_budgets(analysis: AnalyzedRun, pid: IntArray, starts: IntArray, ends: I
         Submitters(trace, labels, members),
         nothing,
         ane_may_be_target(labels),
+        analysis.measured,
     )
     unseen = dict.fromkeys(SERVING, nothing > 0)
     waiting = analysis.budget.evidence.waiting

@@ -151,7 +151,7 @@ def _build_parts(generations: Generations, groups: Sequence[tuple[str, IntArray]
         *(
             Column(
                 _name_part(part),
-                write(phases.sums.sum_part(part)),
+                write(generations.phase_budgets.sum_part(part)),
                 "number",
                 rank=0 if part in _KEPT_PARTS else 2,
             )
@@ -178,7 +178,7 @@ def _list_parts(generations: Generations) -> list[BudgetPart]:
     """Return the parts with most time of any phase, in order of precedence."""
     phases = generations.phases
     lengths = np.maximum(phases.length_ns, 1)
-    shares = {part: float((phases.sums.sum_part(part) / lengths).max(initial=0)) for part in BUDGET_PARTS}
+    shares = {part: float((generations.phase_budgets.sum_part(part) / lengths).max(initial=0)) for part in BUDGET_PARTS}
     largest = sorted(BUDGET_PARTS, key=lambda part: -shares[part])[:_MOST_PARTS]
     return [part for part in BUDGET_PARTS if part in largest and shares[part] >= _LEAST_SHARE]
 
@@ -196,7 +196,7 @@ def _format_share(amount_ns: int, length_ns: int) -> str:
 def _draw_bars(
     generations: Generations, entries: Sequence[tuple[str, IntArray, GenerationPhase, IntArray]]
 ) -> list[tuple[BarPart, ...]]:
-    sums = generations.phases.sums
+    sums = generations.phase_budgets
     bars = []
     for *_, positions in entries:
         amounts = {part: int(sums.sum_part(part)[positions].sum()) for part in BUDGET_PARTS}
