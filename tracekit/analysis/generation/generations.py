@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from tracekit.analysis.budget.budget import BudgetSums
+from tracekit.analysis.engines.codes import group_codes, group_positions
 from tracekit.analysis.generation.growth import Growth, fit_growth
 from tracekit.analysis.generation.marked_requests import MarkedRequests, find_requests
 from tracekit.analysis.generation.phases import (
@@ -45,18 +47,40 @@ class Generations:
     def models(self) -> npt.NDArray[np.object_]:
         """The model of each request: as signposts name it, or the only one that is called; "" for none."""
         names = self.requests.model.copy()
-        for row in np.flatnonzero(names == "").tolist():
-            names[row] = self._find_model(row)
+        nameless = np.flatnonzero(names == "")
+        pids = self.requests.pid[nameless]
+        codes = group_codes(pids)
+        by_process = {
+            int(pids[rows[0]]): nameless[rows]
+            for rows in group_positions(codes, int(codes.max(initial=-1)) + 1)
+        }
+        count = np.zeros(len(self), np.int64)
+        for name, calls in self._group_calls():
+            rows = by_process.get(int(self._calls.pid[calls[0]]), nameless[:0])
+            rows = rows[self._has_inside(rows, calls)]
+            names[rows] = name
+            count[rows] += 1
+        names[nameless[count[nameless] > 1]] = ""
         return names
 
-    def _find_model(self, row: int) -> str:
-        """Return the only model that the request's process calls in its time; "" for none or several."""
-        calls, requests = self._calls, self.requests
-        is_inside = (calls.start_ns >= requests.start_ns[row]) & (calls.end_ns <= requests.end_ns[row])
-        is_inside &= calls.pid == requests.pid[row]
-        positions = np.unique(calls.model[is_inside])
-        names = {calls.names[position] for position in positions.tolist() if position >= 0}
-        return names.pop() if len(names) == 1 else ""
+    def _group_calls(self) -> Iterator[tuple[str, IntArray]]:
+        """Yield the calls of each name in each process, in order of their start."""
+        calls = self._calls
+        names, code_of_model = np.unique(np.array(calls.names, object), return_inverse=True)
+        rows = np.flatnonzero(calls.model >= 0)
+        rows = rows[np.argsort(calls.start_ns[rows], kind="stable")]
+        of_call = code_of_model[calls.model[rows]]
+        codes = group_codes(calls.pid[rows], of_call)
+        for members in group_positions(codes, int(codes.max(initial=-1)) + 1):
+            yield names[of_call[members[0]]], rows[members]
+
+    def _has_inside(self, requests: IntArray, calls: IntArray) -> BoolArray:
+        """Mark the requests in whose time any of some calls, in order of their start, lies as a whole."""
+        ends = self._calls.end_ns[calls]
+        least_end = np.append(np.minimum.accumulate(ends[::-1])[::-1], np.iinfo(np.int64).max)
+        following = np.searchsorted(self._calls.start_ns[calls], self.requests.start_ns[requests])
+        marked: BoolArray = least_end[following] <= self.requests.end_ns[requests]
+        return marked
 
     @cached_property
     def token_counts(self) -> IntArray:
