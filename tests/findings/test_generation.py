@@ -9,6 +9,7 @@ from evidence_support import Interval, Signpost, ane, core_ai, gpu
 from generation_support import analysis_of, generate, span
 from trace_support import MS
 
+from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.finding import Finding
 from tracekit.report.wording.findings import finding_text
 
@@ -40,6 +41,8 @@ def test_tokens_that_leave_at_a_context() -> None:
     assert title(finding) == "Decode of Chat leaves the Neural Engine at 111 tokens of context."
     assert (finding.numbers["most_context"], finding.numbers["with_engine"]) == (110, 10)
     assert (finding.windows.count, finding.lost_ns) == (10, None)  # the tokens are not longer
+    first_off = {"start_ns": 161 * MS, "end_ns": 169 * MS}
+    assert finding.actions == (Action("analyze-time", first_off), Action("timeline"))
 
 
 def test_the_cost_is_the_time_beyond_the_tokens_on_the_engine() -> None:
@@ -86,7 +89,13 @@ def test_slow_sampling() -> None:
     (finding,) = findings_of(with_sampling(0.2), rows)
     assert title(finding) == "Sampling takes 20 % of each token of Chat on average."  # no sample shows a CPU
     assert finding.lost_ns == 20 * 2 * MS
+    assert finding.actions == (Action("sample-less"), Action("timeline"))
     assert findings_of(with_sampling(0.09), rows) == []
+
+
+def test_a_timeline_has_no_calls_to_show_where_none_is_recorded() -> None:
+    (finding,) = findings_of(with_sampling(0.2), [])
+    assert finding.actions == (Action("sample-less"),)
 
 
 def test_sampling_inside_of_calls_is_part_of_them() -> None:

@@ -37,6 +37,7 @@ ActionKind: TypeAlias = Literal[
     "record",
     "record-process",
     "reuse-buffers",
+    "sample-less",
     "show-table",
     "thread-states",
     "timeline",

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.analysis.engines.codes import group_codes, group_positions, is_among, sum_by_code
+from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.coincidences import Events, collect_events
 from tracekit.analysis.findings.finding import WindowRanges
 from tracekit.analysis.run import AnalyzedRun
@@ -296,6 +297,10 @@ class Calls:
         """Return the calls of a ``Finding`` with their time."""
         start_ns, end_ns = int(self.starts[rows[0]]), int(self.ends[rows[-1]])
         return {**self.describe(rows, model), "start_ns": start_ns, "end_ns": end_ns}
+
+    def show_call(self, row: int) -> Action:
+        """Return the step that shows the work in the time of one call."""
+        return Action("analyze-time", {"start_ns": int(self.starts[row]), "end_ns": int(self.ends[row])})
 
     def median(self, values: IntArray) -> int:
         """Return the median by nearest rank, as every other figure of a run; 0 without a value."""

@@ -7,6 +7,7 @@ from typing import TypedDict
 
 import numpy as np
 
+from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.findings.finding import Finding, Support, WindowRanges
 from tracekit.analysis.findings.kind import Kind, Need
@@ -118,6 +119,7 @@ def _make_left_finding(
         start_ns=int(calls.starts[off_calls].min()),
         end_ns=int(calls.ends[off_calls].max()),
         lost_ns=lost_ns,
+        actions=(calls.show_call(int(off_calls[0])), Action("timeline")),
         support=_support(calls),
     )
 
@@ -164,6 +166,7 @@ def find_slow_sampling(calls: Calls) -> Iterator[Finding[SamplingNumbers]]:
             start_ns=int(calls.starts[in_tokens[0]]) if len(in_tokens) else int(phases.start_ns[rows].min()),
             end_ns=int(phases.end_ns[rows].max()),
             lost_ns=sampling_ns,
+            actions=(Action("sample-less"), *([Action("timeline")] if len(in_tokens) else [])),
             support=_support(calls),
         )
 

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.coincidences import Change, list_changes
 from tracekit.analysis.findings.finding import Finding, Support
@@ -205,7 +204,7 @@ def _find_long_calls(calls: Calls, series: _Series) -> Iterator[Finding[OutlierN
         ),
         support=(Support("table", series.source, "", len(series.rows)),),
         actions=(
-            _show_call(calls, int(listed[0])),
+            calls.show_call(int(listed[0])),
             hold_length(series.model, "p99", int(1.1 * np.percentile(series.lengths, 90))),
         ),
     )
@@ -213,11 +212,6 @@ def _find_long_calls(calls: Calls, series: _Series) -> Iterator[Finding[OutlierN
 
 def _list_coincidences(calls: Calls, row: int) -> tuple[Change, ...]:
     return list_changes(calls.events, int(calls.starts[row]), int(calls.ends[row]))
-
-
-def _show_call(calls: Calls, row: int) -> Action:
-    """Return the step that shows the work in the time of one call."""
-    return Action("analyze-time", {"start_ns": int(calls.starts[row]), "end_ns": int(calls.ends[row])})
 
 
 def _find_drift(calls: Calls, series: _Series) -> Iterator[Finding[DriftNumbers]]:
@@ -297,7 +291,7 @@ def _find_two_groups(calls: Calls, series: _Series) -> Finding[GroupNumbers] | N
             is_named=series.model.is_named,
         ),
         support=(Support("table", series.source, "", len(series.rows)),),
-        actions=(_show_call(calls, int(long[(calls.lengths[long]).argsort(kind="stable")[len(long) // 2]])),),
+        actions=(calls.show_call(int(long[(calls.lengths[long]).argsort(kind="stable")[len(long) // 2]])),),
     )
 
 

@@ -336,6 +336,10 @@ STEPS: Mapping[ActionKind, Callable[[Arguments, TraceInfo], NextStep]] = {
     "reuse-buffers": _give_advice(
         "Keep buffers between calls: a pixel buffer pool, and output backings of the prediction."
     ),
+    "sample-less": _give_advice(
+        "Do less per token between the calls: select the likeliest tokens before they are sorted, and copy no"
+        " logits that are not read."
+    ),
     "show-table": _show_table,
     "warm-up": _give_advice(
         "Load the model and call it once with empty input before a user waits for its result."
