@@ -147,6 +147,19 @@ def test_the_model_is_unknown_where_a_process_loaded_two() -> None:
     assert generations_of([*loads, *generate(5, 9, 2)]).models.tolist() == [""]
 
 
+def test_the_model_is_the_only_one_that_the_process_calls_in_the_time_of_the_request() -> None:
+    requests = [*generate(10, 9, 2), *generate(200, 9, 2), *generate(400, 9, 2), *generate(405, 8, 2, pid=8)]
+    calls = [
+        core_ai(20, 40, model="Chat"),
+        core_ai(50, 80, model="Draft"),  # ends behind the request
+        core_ai(210, 220, model="Chat"),
+        core_ai(230, 240, model="Draft"),
+        core_ai(390, 405, model="Chat"),  # begins before it
+        core_ai(410, 420, model="Draft", pid=8),
+    ]
+    assert generations_of(requests, calls).models.tolist() == ["Chat", "", "", "Draft"]
+
+
 def test_engines_are_those_of_the_calls_of_each_token() -> None:
     # Prefill on the Neural Engine, then two tokens there and two on the GPU; a detector runs beside them once.
     calls = [(1, 48), (51, 59), (61, 69), (71, 79), (81, 89)]

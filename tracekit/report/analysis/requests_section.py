@@ -176,9 +176,8 @@ def _select_phase(generations: Generations, rows: IntArray, phase: GenerationPha
 
 def _list_parts(generations: Generations) -> list[BudgetPart]:
     """Return the parts with most time of any phase, in order of precedence."""
-    phases = generations.phases
-    lengths = np.maximum(phases.length_ns, 1)
-    shares = {part: float((generations.phase_budgets.sum_part(part) / lengths).max(initial=0)) for part in BUDGET_PARTS}
+    sums, lengths = generations.phase_budgets, np.maximum(generations.phases.length_ns, 1)
+    shares = {part: float((sums.sum_part(part) / lengths).max(initial=0)) for part in BUDGET_PARTS}
     largest = sorted(BUDGET_PARTS, key=lambda part: -shares[part])[:_MOST_PARTS]
     return [part for part in BUDGET_PARTS if part in largest and shares[part] >= _LEAST_SHARE]
 
