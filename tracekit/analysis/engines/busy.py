@@ -82,7 +82,7 @@ class Measured:
         self._pids = pids
         window_pids = {int(pid) for pid in windows["pid"].unique() if pid >= 0}
         self._all_pids = pids | window_pids if pids else pids
-        self.owner = (
+        self.owner: Ownership = (
             like.owner
             if like is not None and like._all_pids == self._all_pids
             else Ownership(self._frame, ane_is_target, self._all_pids)
