@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from log_streams import PREAMBLE, SERVED, call, entry
+from log_streams import FAILED, PREAMBLE, SERVED, call, entry
 
 from tracekit.cli import main
+from tracekit.parsers.text.log_text import MAX_LINE_BYTES
 from tracekit.record.companions import build_watch_command
 
 CALLS = [
@@ -76,6 +77,17 @@ def test_a_stream_without_chosen_calls_names_its_signposts(saved: Path) -> None:
     assert "5 requests to the Neural Engine in the log." in result.stderr
 
 
+def test_a_choice_without_a_call_is_named_with_what_the_stream_has(saved: Path) -> None:
+    result = watch(saved, "--window-signpost", "decode")
+    assert result.stderr.startswith(
+        "No call of decode ended. The stream has com.example.app/inference/encode (7)."
+    )
+    result = watch(saved, "--process", "Other")
+    assert result.stderr == (
+        "No call: the process Other has no intervals of signposts in this stream; others have 14 signposts.\n"
+    )
+
+
 def test_the_kept_lines_are_read_by_analyze(saved: Path, tmp_path: Path) -> None:
     kept = tmp_path / "kept.ndjson"
     assert watch(saved, "--window-signpost", "encode", "--keep", kept).exit_code == 0
@@ -95,6 +107,7 @@ def test_the_kept_lines_are_read_by_analyze(saved: Path, tmp_path: Path) -> None
         (["--command", "'"], None, 2, "No closing quotation"),
         (["--command", "/no/such/program"], None, 2, "/no/such/program cannot be started"),
         (["-"], b'[{"eventMessage": "x"},{}]\n', 3, "has no line of JSON. Stream or export the log as lines"),
+        (["-"], b"\0" * (MAX_LINE_BYTES + 1), 3, "has no line of JSON."),
         (["-", "--until", "lunch"], b"", 2, "'lunch' is not one of"),
     ],
 )
@@ -193,6 +206,28 @@ def test_a_reader_that_stops_reading_holds_up_nothing(tmp_path: Path) -> None:
     assert child.returncode == 1
     assert f"fell-back: encode {count + 1:,} ".encode() in output
     assert b" calls not printed: the output was read too slowly." in errors
+
+
+@pytest.mark.integration
+def test_a_reader_that_went_away_holds_up_nothing() -> None:
+    """Behind a closed pipe more calls and findings come than wait to be printed."""
+    lines = [
+        line
+        for i in range(5_000)
+        for line in call(i * 20_000, i * 20_000 + 5_000, (i * 20_000 + 4_000, SERVED if i % 4 else FAILED))
+    ]
+    child = subprocess.Popen(
+        [*TRACEKIT, "-", "--window-signpost", "encode"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert child.stdout is not None
+    child.stdout.close()
+    child.stdout = None
+    _, errors = child.communicate(b"".join(lines), timeout=60)
+    assert b"encode of App (812): 5,000 calls" in errors
+    assert b"Traceback" not in errors
 
 
 def test_the_command_for_a_mac_quotes_the_process() -> None:

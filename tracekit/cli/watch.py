@@ -107,7 +107,7 @@ def watch_command(
             write_pieces(watch.recent_lines.iter_bytes(), keep, force)
     if is_seen:
         click.get_current_context().exit(_SEEN)
-    if watch.counts.lines and watch.counts.lines == watch.counts.other_lines:
+    if watch.counts.lines and watch.counts.lines == watch.counts.other_lines + watch.counts.too_long:
         raise InputError(
             source or command or "log stream",
             "has no line of JSON.",

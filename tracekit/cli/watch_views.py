@@ -97,11 +97,13 @@ class LineView:
         """Lines are written as they come."""
 
     def _write_lines(self) -> None:
+        is_read = True
         while (line := self._lines.get()) is not _END:
             try:
-                _write(line)
-            except OSError:  # nobody reads any more; the stream goes on without
-                return
+                if is_read:
+                    _write(line)
+            except OSError:  # nobody reads any more; the stream goes on, and must find room in the queue
+                is_read = False
 
 
 def _write(line: str) -> None:

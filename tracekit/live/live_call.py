@@ -77,6 +77,8 @@ class StreamCounts:
     bytes: int = 0
     lines: int = 0
     signposts: int = 0
+    others_signposts: int = 0
+    """Signposts that were left out: another process wrote them."""
     calls: int = 0
     requests: int = 0
     other_lines: int = 0

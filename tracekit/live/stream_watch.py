@@ -53,7 +53,7 @@ class StreamWatch:
         self.first_ns = self.now_ns = 0
         self.utc_offset_s: int | None = None
         """The time zone of the log's clock."""
-        self._process = process
+        self.patterns, self.process = tuple(patterns), process
         self._choice = CallSignposts(patterns)
         self._splitter = LineSplitter()
         self._stream = LogStream()
@@ -89,6 +89,7 @@ class StreamWatch:
 
     def _read_line(self, line: bytes | None) -> list[Happening]:
         if line is None:
+            self.counts.lines += 1
             self.counts.too_long += 1
             self._breaks += 1
             return []
@@ -112,7 +113,8 @@ class StreamWatch:
             return []
         if entry.signpost is None and not concerns_engine(entry):
             return []
-        if self._process and self._process not in (entry.process, str(entry.pid)):
+        if self.process and self.process not in (entry.process, str(entry.pid)):
+            self.counts.others_signposts += entry.signpost is not None
             return []
         if self.utc_offset_s is None:
             self.utc_offset_s = entry.utc_offset_s

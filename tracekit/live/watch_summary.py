@@ -47,6 +47,9 @@ class WatchSummary:
     calls_per_second: float
     recent_calls: tuple[LiveCall, ...]
     """The latest calls, oldest first."""
+    patterns: tuple[str, ...]
+    process: str
+    """The signposts and the process that were chosen; empty for any."""
 
 
 def summarize_watch(watch: StreamWatch) -> WatchSummary:
@@ -66,6 +69,8 @@ def summarize_watch(watch: StreamWatch) -> WatchSummary:
         watch.utc_offset_s,
         sum(group.per_second for group in groups),
         tuple(islice(reversed(watch.recent_calls), _MAX_RECENT_CALLS))[::-1],
+        watch.patterns,
+        watch.process,
     )
 
 

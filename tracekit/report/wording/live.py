@@ -116,12 +116,23 @@ def describe_choice(summary: WatchSummary) -> str:
     """Return why a stream has no calls, and which signposts may be; "" where it has some."""
     if summary.counts.calls:
         return ""
+    others = summary.counts.others_signposts
+    if not summary.signposts and others:
+        return (
+            f"No call: the process {summary.process} has no intervals of signposts in this stream; others have"
+            f" {plural(others, 'signpost')}."
+        )
     if not summary.signposts:
         return (
             "No call: the stream has no intervals of signposts. Stream them with log stream --style ndjson"
             " --signpost, and mark each prediction in the app with a signpost."
         )
     names = ", ".join(f"{'/'.join(name)} ({count:,})" for name, count in summary.signposts)
+    if summary.patterns:
+        return (
+            f"No call of {', '.join(summary.patterns)} ended. The stream has {names}. Name calls with"
+            " --window-signpost."
+        )
     return (
         f"No call: which signposts hold one prediction each is the app's choice. The stream has {names}."
         " Name it with --window-signpost."
