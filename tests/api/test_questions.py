@@ -61,7 +61,7 @@ def test_another_recording_is_the_base_of_a_change() -> None:
     [
         ("energy", {}, NotMeasurableError, "nothing in it measures power"),
         ("slower", {}, NotMeasurableError, "it takes a second recording"),
-        ("egnines", {}, UsageError, "Recipes: engines"),
+        ("egnines", {}, UsageError, "Similar names: engines"),
         ("engines", {"call": "Tagger/1"}, UsageError, "takes no call"),
         ("slow-call", {"call": "Tagger/99"}, UsageError, "its calls are 1 to 6"),
     ],

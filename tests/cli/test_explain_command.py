@@ -85,6 +85,18 @@ def test_each_exit_code_of_an_error_has_its_meaning() -> None:
     assert all(f"{code} {EXIT_CODES[code].summary}" in help_text for code in codes)
 
 
+def test_the_words_of_a_budget_are_explained_as_they_are_printed() -> None:
+    assert run("hand-over").output == run("hand_over").output
+    assert run("neural engine").output == run("ANE").output
+
+
+@pytest.mark.parametrize("name", ["", " ", "fell\x1bback"])
+def test_no_name_and_a_hostile_one_are_refused(name: str) -> None:
+    result = run(name)
+    assert result.exit_code == 2
+    assert f"has the name '{name}'".replace("\x1b", "\\x1b") in result.output
+
+
 def test_a_name_with_a_mistake() -> None:
     result = run("fel-back")
     assert result.exit_code == 2

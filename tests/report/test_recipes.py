@@ -350,7 +350,7 @@ def test_the_list_has_each_recipe_once() -> None:
 
 
 def test_an_unknown_recipe_is_answered_with_its_neighbours() -> None:
-    with pytest.raises(UsageError, match=r"'slow-cal'\. Recipes: slow-call"):
+    with pytest.raises(UsageError, match=r"'slow-cal'\. Similar names: slow-call"):
         find_recipe("slow-cal")
 
 

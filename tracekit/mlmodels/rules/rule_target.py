@@ -125,7 +125,7 @@ def _find_family(name: str) -> str:
         f"{architecture} ({chip.name})" for chip in CHIPS for architecture in chip.architectures
     )
     raise UsageError(
-        f"{clip(printable(name), 40)!r} names no chip.",
+        f"'{clip(printable(name), 40)}' names no chip.",
         f"Chips: {names}.",
         f"Names of compilers: {architectures}.",
     )

@@ -23,19 +23,23 @@ from tracekit.text import clip, printable
 _MOST_CLOSE = 3
 _NAME_WIDTH = 60
 
+_WORDS = MappingProxyType({str(part): words.name for part, words in PART_WORDS.items()})
+"""The words that outputs print in the place of a name."""
+
 Entry: TypeAlias = tuple[str, tuple[Block, ...]]
 """A name, and what is stated about it."""
 
 
 def explain(name: str) -> list[Section]:
-    """Return what is stated about everything of a name, in any case. Raises ``UsageError``."""
+    """Return what is stated about everything of a name or its words, in any case. Raises ``UsageError``."""
+    wanted = name.lower()
     sections = [
         Section(known, f"{known} ({subject})", blocks)
         for subject, collect in _SUBJECTS.items()
         for known, blocks in collect()
-        if known.lower() == name.lower()
+        if wanted in (known.lower(), _WORDS.get(known, known).lower())
     ]
-    sections += build_rule_sections(name)
+    sections += build_rule_sections(name) if name else []
     if not sections:
         raise UsageError(_describe_unknown(name))
     return sections
@@ -53,8 +57,7 @@ def _describe_unknown(name: str) -> str:
         if close
         else "Names are those that outputs print; tracekit rules lists those of rules."
     )
-    wrong = clip(printable(name), _NAME_WIDTH)
-    return f"Nothing that is explained here has the name {wrong!r}. {advice}"
+    return f"Nothing that is explained here has the name '{clip(printable(name), _NAME_WIDTH)}'. {advice}"
 
 
 def _collect_findings() -> Iterator[Entry]:

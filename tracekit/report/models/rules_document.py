@@ -71,7 +71,7 @@ def _require_name(name: str) -> str:
     if name.lower() not in (rule_id.lower() for rule_id in ids):
         close = get_close_matches(name.upper(), ids, 3) or get_close_matches(name.lower(), ids, 3)
         advice = f"Similar names: {', '.join(close)}." if close else "tracekit rules lists them."
-        raise UsageError(f"No rule has the name {clip(printable(name), _NAME_WIDTH)!r}. {advice}")
+        raise UsageError(f"No rule has the name '{clip(printable(name), _NAME_WIDTH)}'. {advice}")
     return name
 
 

@@ -98,9 +98,9 @@ def find_recipe(name: str) -> Recipe:
     """Return the recipe of a name. Raises ``UsageError`` with the names that are like it."""
     names = {recipe.name: recipe for recipe in RECIPES}
     if name not in names:
-        close = difflib.get_close_matches(name, names) or list(names)
-        wrong = clip(printable(name), _NAME_WIDTH)
-        raise UsageError(f"No recipe is named {wrong!r}. Recipes: {', '.join(close)}.")
+        close = difflib.get_close_matches(name, names)
+        advice = f"Similar names: {', '.join(close)}" if close else f"Recipes: {', '.join(names)}"
+        raise UsageError(f"No recipe is named '{clip(printable(name), _NAME_WIDTH)}'. {advice}.")
     return names[name]
 
 
