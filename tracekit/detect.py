@@ -189,14 +189,20 @@ def _open_kernel_recording(path: str, options: _Options) -> Source:
 
 def _open_device_recording(folder: Path, options: _Options) -> Source:
     """Open a recording of ``record --via``: the stream with the log laid over it, or what can be read."""
-    from tracekit.parsers.kdebug.device_folder import DEVICE_LOG, DEVICE_STACKSHOT, DEVICE_STREAM, note_unread
+    from tracekit.parsers.kdebug.device_folder import (
+        DEVICE_LOG,
+        DEVICE_STACKSHOT,
+        DEVICE_STREAM,
+        SAMPLED_EVENT,
+        note_unread,
+    )
     from tracekit.parsers.kdebug.kdebug_source import open_kernel_recording
 
     stream, log, stackshot = (folder / name for name in (DEVICE_STREAM, DEVICE_LOG, DEVICE_STACKSHOT))
     name = _get_name(str(folder))
     try:
         source = open_kernel_recording(
-            stream, name, options.limits, stackshot if stackshot.is_file() else None
+            stream, name, options.limits, stackshot if stackshot.is_file() else None, SAMPLED_EVENT
         )
     except (OSError, InputError) as error:
         if not log.is_file():

@@ -121,6 +121,13 @@ def test_the_stackshot_names_the_threads_and_images_of_the_stream(device: Path) 
     assert trace.threads.values.tolist() == [[7, "render", 42, "MyApp"]]
     assert trace.stacks.binaries["name"].tolist() == ["Espresso"]
     assert trace.info.start == "2026-09-21T14:13:20.000000+00:00"
+    issues = {issue.code: issue.message for issue in trace.issues}
+    # The stand-in's samples are as regular as a timer's, and none was taken by one.
+    assert issues["weight-assumed"].endswith("counts as 1 ms")
+    assert issues["sampling-uneven"] == (
+        "a sample was taken whenever the Neural Engine's driver traced an event, and not by a timer: weights are"
+        " no time"
+    )
 
 
 def test_a_program_that_cannot_reach_the_device_leaves_nothing(device: Path) -> None:

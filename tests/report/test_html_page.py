@@ -451,6 +451,11 @@ def test_the_report_of_an_incomplete_recording_names_the_gaps(missing_part: str)
     assert says[1] in section_of(text, says[0])
 
 
+def test_a_page_without_calls_has_the_note_of_it_for_scripts_too() -> None:
+    """The page's style hides what a script replaces, and the script of calls replaces no note."""
+    assert 'id="windows-static"' not in to_html(LACKING["windows"]())
+
+
 def test_cycles_are_shown_as_cycles() -> None:
     text = to_html(analyze(trace_of([(0, "main", ANE, 3_000_000), (1, "main", ANE, 2)], unit="cycles")))
     assert "engine busy (measured) samples cycles phases" in section_of(text, "engines")

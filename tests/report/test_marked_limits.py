@@ -89,6 +89,17 @@ def test_what_a_finding_quotes_is_not_repeated() -> None:
     assert "rows-lost" in text
 
 
+def test_limits_are_other_ones_beside_a_finding_alone() -> None:
+    trace = analysis_of("two-at-once-macos13").trace
+    for code, sentence in (
+        ("weight-assumed", "Each limit stands at what it limits."),
+        ("recording-issue", "Each other limit stands at what it limits."),
+    ):
+        issues = (Issue("warning", code, "Instruments lost 7 events"),)
+        analysis = analyze(replace(trace, issues=issues))
+        assert f"<p>{sentence}</p>" in str(sections(analysis, Extras())["issues"])
+
+
 def test_a_limit_stands_at_its_number_and_below_its_table() -> None:
     lines = analysis_of("failing-requests-macos27").to_text().splitlines()
     failed = [line.split()[:2] for line in lines if "UNKNOWN [2]" in line]

@@ -165,6 +165,6 @@ def test_a_text_that_is_cut_off_asks_for_the_whole_text() -> None:
     trace = text_trace(Thread("Worker", ON_ANE))
     cut = replace(trace, issues=(Issue("warning", "document-incomplete", "the text ends within a thread"),))
     shown = " ".join(tracekit.analyze(cut).to_text().split())
-    assert "Part of this text could not be read; numbers may be too small. (rows-lost)" in shown
-    assert "→ Save the text again, as a whole, and analyze that." in shown
+    assert "Part of this input could not be read; numbers may be too small. (rows-lost)" in shown
+    assert "→ Save the input again, as a whole, and analyze that." in shown
     assert "Record again" not in shown

@@ -95,6 +95,13 @@ def test_samples_without_a_thread_have_a_lane_of_their_own() -> None:
     assert sorted(lane.thread for lane in build_thread_lanes(analyze(trace), 4, 4 * MS)) == [-1, 0]
 
 
+def test_a_thread_of_an_unknown_process_has_no_number_of_one() -> None:
+    trace = trace_of([(0, "main", ANE)])
+    trace.threads["pid"] = np.array([-1], np.int64)
+    trace.threads["process"] = ""
+    assert module.format_thread_names(analyze(trace), 0)[1] == ""
+
+
 def test_no_samples_no_threads() -> None:
     assert build_thread_lanes(analysis_of([]), 4, 4 * MS) == []
 

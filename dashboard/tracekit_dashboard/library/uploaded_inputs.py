@@ -12,6 +12,7 @@ from pathlib import Path
 from tracekit.errors import InputError
 from tracekit.parsers.bundle.container import is_archive, is_bundle_folder
 from tracekit.parsers.input_kinds import INPUTS
+from tracekit.parsers.kdebug.kernel_file_heads import is_kernel_recording
 from tracekit_dashboard.library.store import UPLOADED_FILE
 
 HEAD_BYTES = 512
@@ -47,7 +48,8 @@ def refuse_unknown(name: str, head: bytes, path: Path | None = None) -> None:
             "is empty. Some browsers send a .trace as an empty file, because it is a folder.",
             "Zip it (in the Finder: right-click, Compress) and upload the zip.",
         )
-    if not detect_kind(head) and not (path is not None and _is_text(path)):
+    is_known = detect_kind(head) or is_kernel_recording(head) or (path is not None and _is_text(path))
+    if not is_known:
         raise InputError(name, "is no recording, whatever its name says.", _READABLE_INPUTS)
 
 

@@ -12,6 +12,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+from kdebug_files import sample, write_version_2
 from library_support import CONTENT, append, files_of_upload, opened, received, send, tree, upload
 from thread_support import SAMPLE_TEXT
 
@@ -358,6 +359,11 @@ def test_linux_syncs_a_file_system(tmp_path: Path) -> None:
     sync(tmp_path)
     with pytest.raises(FileNotFoundError):
         sync(tmp_path / "none")
+
+
+def test_a_stream_of_the_kernel_is_a_recording(library: Library) -> None:
+    recording = upload(library, "x.ktrace", write_version_2(sample(0, [0x1000])), 200)
+    assert recording.state == "waiting"
 
 
 def test_a_text_of_another_tool_is_a_recording(library: Library) -> None:

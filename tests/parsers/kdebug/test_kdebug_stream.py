@@ -88,6 +88,14 @@ def test_samples_at_events_are_marked_as_no_time(tmp_path: Path) -> None:
     assert "sampling-uneven" in codes(read(tmp_path, write_version_2(events, THREADS)))
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_few_samples_are_no_sign_of_a_timer(tmp_path: Path, count: int) -> None:
+    events = [part for tick in range(count) for part in sample(tick * 7 * TICKS_PER_MS, [0x1000])]
+    issues = codes(read(tmp_path, write_version_2(events, THREADS)))
+    assert issues["sampling-uneven"].startswith("the samples have no common interval")
+    assert issues["weight-assumed"].endswith("counts as 1 ms")
+
+
 def test_events_of_two_threads_stand_between_each_other(tmp_path: Path) -> None:
     first = sample(0, [1, 2, 3, 4, 5], tid=1, cpu=0)
     second = sample(10, [6, 7], tid=2, cpu=1)

@@ -110,7 +110,7 @@ def _find_rows_lost(calls: Calls) -> Iterator[Finding[LossNumbers]]:
             issues=tuple((issue.code, issue.message) for issue in issues[:_MOST_ISSUES]),
             issue_count=len(issues),
             is_reported=is_reported,
-            input="text" if calls.trace.is_of_text else "recording",
+            input="input" if calls.trace.is_of_text else "recording",
         ),
         actions=(*actions, again),
     )

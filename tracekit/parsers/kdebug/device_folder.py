@@ -10,6 +10,7 @@ from tracekit.parsers.source import Source
 
 DEVICE_STREAM, DEVICE_STACKSHOT = "stream.ktrace", "stackshot.json"
 DEVICE_LOG, DEVICE_JOURNAL = "log.ndjson", "device.json"
+SAMPLED_EVENT = "the Neural Engine's driver traced an event"
 
 
 class _NotedSource:

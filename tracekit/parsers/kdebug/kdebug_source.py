@@ -7,7 +7,7 @@ distance between samples of one core; samples of other threads weigh nothing.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -61,6 +61,8 @@ _COLUMNS = (
     Column("stack", "Backtrace", "backtrace", "stack"),
 )
 _DEFAULT_PERIOD_NS = 1_000_000
+_MIN_DISTANCES = 3
+"""One or two distances are no sign of a timer."""
 _MOST_NS = 2**60
 """36 years: more than any recording lasts."""
 _MAX_STACKSHOT_BYTES = 1 << 30
@@ -68,11 +70,12 @@ _NO_SAMPLES_ADVICE = "Record samples: a time trigger with user stacks (kperf), s
 
 
 def open_kernel_recording(
-    path: Path, name: str, limits: Limits, stackshot: Path | None = None
+    path: Path, name: str, limits: Limits, stackshot: Path | None = None, sampled_event: str = ""
 ) -> InMemorySource:
     """Return a stream or a stackshot as a source of one run.
 
-    ``stackshot`` is one that pymobiledevice3 saved as JSON when the stream began. Raises ``InputError`` for a
+    ``stackshot`` is one that pymobiledevice3 saved as JSON when the stream began. ``sampled_event`` is a clause
+    about the event at which samples were taken, where it is known that no timer took them. Raises ``InputError`` for a
     recording without a sample, and ``LimitError``.
     """
     with path.open("rb") as file:
@@ -80,7 +83,7 @@ def open_kernel_recording(
     if head in (STACKSHOT, COMPRESSED_KCDATA):
         recording = _read_stackshot(path, name, limits)
         return build_source(name, "stackshot", [recording], limits)
-    return build_source(name, KDEBUG, [_read_stream(path, name, limits, stackshot)], limits)
+    return build_source(name, KDEBUG, [_read_stream(path, name, limits, stackshot, sampled_event)], limits)
 
 
 def _read_stackshot(path: Path, name: str, limits: Limits) -> TextRecording:
@@ -118,7 +121,9 @@ class _ImageStarts:
         ]
 
 
-def _read_stream(path: Path, name: str, limits: Limits, stackshot: Path | None) -> TextRecording:
+def _read_stream(
+    path: Path, name: str, limits: Limits, stackshot: Path | None, sampled_event: str
+) -> TextRecording:
     stream = read_kdebug_stream(path, name, limits)
     stackshots = [_read_embedded(content, name) for content in stream.stackshots]
     if stackshot is not None:
@@ -146,7 +151,8 @@ def _read_stream(path: Path, name: str, limits: Limits, stackshot: Path | None) 
         duration_ns=int(times.max()),
         recording_mode="kperf",
     )
-    return TextRecording(info, (table,), _list_issues(stream, samples, tasks, period_ns, is_steady))
+    timing = _describe_timing(period_ns, is_steady, sampled_event)
+    return TextRecording(info, (table,), (*timing, *_list_issues(stream, samples, tasks)))
 
 
 def _read_embedded(content: bytes, name: str) -> Stackshot:
@@ -194,7 +200,7 @@ def measure_period(times: IntArray, cpus: IntArray) -> tuple[int, bool]:
     distances = np.diff(times[order])[cpus[order][1:] == cpus[order][:-1]]
     # Threads that are sampled in one tick are microseconds apart.
     distances = distances[distances > 20_000]
-    if not len(distances):
+    if len(distances) < _MIN_DISTANCES:
         return _DEFAULT_PERIOD_NS, False
     period = float(np.quantile(distances, 0.25, method="nearest"))
     period = float(np.median(distances[distances < 1.5 * period]))
@@ -302,23 +308,24 @@ def _find_binaries(
     return binary_ids, binaries.astype(dict(BINARIES.required))
 
 
-def _list_issues(
-    stream: KdebugStream, samples: KperfSamples, tasks: KdebugTasks, period_ns: int, is_steady: bool
-) -> tuple[Issue, ...]:
-    issues = [
-        Issue(
-            "info",
-            "weight-assumed",
-            "a kdebug stream has no weights: each sample of a running thread counts as one sampling interval,"
-            f" {period_ns / 1e6:g} ms",
-        )
-    ]
-    if not is_steady:
+def _describe_timing(period_ns: int, is_steady: bool, sampled_event: str) -> Iterator[Issue]:
+    is_interval = is_steady and not sampled_event
+    weight = f"one sampling interval, {period_ns / 1e6:g} ms" if is_interval else f"{period_ns / 1e6:g} ms"
+    text = f"a kdebug stream has no weights: each sample of a running thread counts as {weight}"
+    yield Issue("info", "weight-assumed", text)
+    if sampled_event:
+        text = f"a sample was taken whenever {sampled_event}, and not by a timer: weights are no time"
+        yield Issue("warning", "sampling-uneven", text)
+    elif not is_steady:
         text = (
-            "the samples are not evenly spaced: they may be taken at events instead of by a timer, and then"
+            "the samples have no common interval: they may be taken at events instead of by a timer, and then"
             " their weights are no time"
         )
-        issues.append(Issue("warning", "sampling-uneven", text))
+        yield Issue("warning", "sampling-uneven", text)
+
+
+def _list_issues(stream: KdebugStream, samples: KperfSamples, tasks: KdebugTasks) -> tuple[Issue, ...]:
+    issues = []
     if not stream.has_tick_rate:
         text = (
             "the stream does not state how long a tick of its clock lasts: 24 MHz, that of Apple silicon, was"

@@ -91,7 +91,7 @@ def build_calls(analysis: Analysis, extent: Extent, notes: Footnotes) -> Section
     """Return the table of calls and the reasons of their verdicts, and the number of the others."""
     count = len(analysis.window_rows)
     if not count:
-        return Section("windows", "Calls", (Paragraph(_NO_CALLS),), is_empty=True, is_replaced=True)
+        return Section("windows", "Calls", (Paragraph(_NO_CALLS),), is_empty=True)
     reasons: dict[str, str] = {}
     calls = _select_calls(analysis, extent, reasons)
     listed = len(calls.first)

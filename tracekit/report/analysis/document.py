@@ -158,7 +158,8 @@ def _build_limits(analysis: Analysis, extent: Extent, notes: Footnotes) -> Secti
     limits = list_limits(notes.remaining(), extent.most_alike, extent.has_explanations)
     blocks = [*findings, *limits]
     if not limits and analysis.diagnostics:
-        blocks.append(Paragraph("Each other limit stands at the number that it limits."))
+        other = "other " if findings else ""
+        blocks.append(Paragraph(f"Each {other}limit stands at what it limits."))
     elif not blocks:
         blocks.append(Paragraph("No known limits."))
     return Section("issues", "Limits of this recording", tuple(blocks), is_empty=not findings and not limits)

@@ -164,7 +164,9 @@ def format_thread_names(analysis: Analysis, thread: int) -> tuple[str, str, str 
         return "no thread", "", None
     row = analysis.trace.threads.iloc[thread]
     tid = int(row["tid"])
-    return format_thread(row["name"], tid), f"{row['process']} ({int(row['pid'])})", str(tid)
+    pid = int(row["pid"])
+    process = f"{row['process']} ({pid})" if pid >= 0 else str(row["process"])
+    return format_thread(row["name"], tid), process, str(tid)
 
 
 def number_lanes(analysis: Analysis, threads: IntArray) -> IntArray:

@@ -315,7 +315,7 @@ STEPS: Mapping[ActionKind, Callable[[Arguments, TraceInfo], NextStep]] = {
     "compute-units": _record_compute_units,
     "fix-operations": _fix_operations,
     "flame-graph": _show_flame_graph,
-    "get-whole-text": _give_advice("Save the text again, as a whole, and analyze that."),
+    "get-whole-text": _give_advice("Save the input again, as a whole, and analyze that."),
     "load-once": _give_advice("Load the model once, keep it, and call it from there."),
     "model-format": _give_advice(
         "Produce images in the size and pixel format that the model declares, and arrays in its type, so that"
