@@ -191,19 +191,14 @@ def _open_device_recording(folder: Path, options: _Options) -> Source:
     """Open a recording of ``record --via``: the stream with the log laid over it, or what can be read."""
     from tracekit.parsers.kdebug.device_folder import (
         DEVICE_LOG,
-        DEVICE_STACKSHOT,
         DEVICE_STREAM,
-        SAMPLED_EVENT,
         note_unread,
+        open_device_stream,
     )
-    from tracekit.parsers.kdebug.kdebug_source import open_kernel_recording
 
-    stream, log, stackshot = (folder / name for name in (DEVICE_STREAM, DEVICE_LOG, DEVICE_STACKSHOT))
-    name = _get_name(str(folder))
+    stream, log = folder / DEVICE_STREAM, folder / DEVICE_LOG
     try:
-        source = open_kernel_recording(
-            stream, name, options.limits, stackshot if stackshot.is_file() else None, SAMPLED_EVENT
-        )
+        source = open_device_stream(folder, _get_name(str(folder)), options.limits)
     except (OSError, InputError) as error:
         if not log.is_file():
             raise

@@ -130,6 +130,24 @@ def test_the_stackshot_names_the_threads_and_images_of_the_stream(device: Path) 
     )
 
 
+def test_a_damaged_stackshot_is_left_out_alone(device: Path) -> None:
+    (device / "stackshot.json").write_text('{"a":')
+    record("--device", "UDID-1", "--time-limit", "300ms", "-o", "x.device", "--no-analysis")
+    trace = tracekit.open_trace("x.device")
+    assert len(trace.samples) == 5
+    messages = [issue.message for issue in trace.issues if issue.code == "file-skipped"]
+    assert "stackshot.json is left out: it is no stackshot as JSON" in messages
+    assert not any(message.startswith("stream.ktrace") for message in messages)
+
+
+def test_a_program_that_cannot_be_started_leaves_nothing(device: Path, tmp_path: Path) -> None:
+    (tmp_path / "bin" / "pymobiledevice3").write_bytes(b"\0 no program")
+    result = record("--device", "UDID-1", "-o", "x.device")
+    assert result.exit_code == 2
+    assert "cannot be started" in result.output
+    assert not Path("x.device").exists()
+
+
 def test_a_program_that_cannot_reach_the_device_leaves_nothing(device: Path) -> None:
     (device / "error").touch()
     result = record("--device", "UDID-1", "--time-limit", "2s", "-o", "x.device")
@@ -151,9 +169,12 @@ def test_a_program_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytes
     [
         ((), "--device UDID"),
         (("--device", "A", "--device", "B"), "--device UDID"),
-        (("--device", "A", "--app", "MyApp"), "leave out --app"),
-        (("--device", "A", "--with", "power"), "leave out --with"),
-        (("--device", "A", "--report", "x.html"), "leave out --report"),
+        (("--device", ""), "To list devices: pymobiledevice3 usbmux list"),
+        (("--device", "--udid"), "--device UDID"),
+        (("--device", "A", "--app", "MyApp"), "does not go with --app"),
+        (("--device", "A", "--with", "power"), "does not go with --with"),
+        (("--device", "A", "--report", "x.html"), "does not go with --report"),
+        (("--device", "A", "--dry-run"), "does not go with --dry-run"),
     ],
 )
 def test_options_of_other_recordings_are_refused(device: Path, options: tuple[str, ...], words: str) -> None:

@@ -8,6 +8,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from trace_support import UI, trace_of
 from view_support import view_of
 
 from tracekit import Analysis, analyze, open_trace
@@ -90,7 +91,7 @@ def test_what_a_finding_quotes_is_not_repeated() -> None:
 
 
 def test_limits_are_other_ones_beside_a_finding_alone() -> None:
-    trace = analysis_of("two-at-once-macos13").trace
+    trace = trace_of([(0, "main", UI)])
     for code, sentence in (
         ("weight-assumed", "Each limit stands at what it limits."),
         ("recording-issue", "Each other limit stands at what it limits."),

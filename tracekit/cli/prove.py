@@ -48,7 +48,7 @@ def prove_command(folder: str, xctrace: str | None, every_template: bool) -> Non
 
     path = Path(folder)
     if path.exists():
-        raise UsageError(f"{folder} exists already: name a new folder.")
+        raise UsageError(f"{path} exists already: name a new folder.")
 
     def keep(proof: Proof) -> None:
         path.joinpath(FILE_NAME).write_text(format_proof(proof), encoding="utf-8")

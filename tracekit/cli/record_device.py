@@ -28,13 +28,14 @@ def record_from_device(context: click.Context, *, analyze: bool) -> None:
     for parameter in context.command.params:
         given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
         if given and parameter.name not in _USED:
-            raise UsageError(f"--via {PROGRAM} records a device as a whole: leave out {parameter.opts[-1]}.")
+            raise UsageError(f"--via {PROGRAM} does not go with {parameter.opts[-1]}: leave out one of them.")
     options = context.params
-    if len(options["devices"]) != 1:
+    if len(options["devices"]) != 1 or not options["devices"][0][:1].isalnum():
         raise UsageError(
-            f"--via {PROGRAM}: name one device by its UDID: --device UDID. `{PROGRAM} usbmux list`"
+            f"--via {PROGRAM}: name one device by its UDID: --device UDID.",
+            f"To list devices: {PROGRAM} usbmux list",
         )
-    device = options["devices"][0]
+    (device,) = options["devices"]
     stamp = datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S")
     folder = Path(options["output"] or f"device-{stamp}.device")
     program = find_program()

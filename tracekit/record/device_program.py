@@ -98,7 +98,7 @@ def record_device(
     except OSError as error:
         raise UsageError(f"{folder} cannot be made: {error.strerror or error}.") from error
     version = run_command([str(program), "version"], _VERSION_SECONDS).output.strip()
-    with turn_signals_into_requests(requests):
+    with turn_signals_into_requests(requests), _removed_if_not_started(folder):
         write("Saving a stackshot of the device …")
         shot = run_command(commands.stackshot, _STACKSHOT_SECONDS)
         problems = (
@@ -148,6 +148,15 @@ def _run_while_open(word: str, command: Sequence[str], final: Path) -> Iterator[
     finally:
         tool.end()
         tool.path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _removed_if_not_started(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except UsageError:  # of a program that cannot be started
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _has_content(path: Path) -> bool:

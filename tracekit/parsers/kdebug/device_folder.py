@@ -1,16 +1,20 @@
-"""The folder of a recording of ``tracekit record --via pymobiledevice3``: the names of its files."""
+"""The folder of a recording of ``tracekit record --via pymobiledevice3``: its files, and the stream in it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
+from tracekit.errors import InputError
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, RunInfo
+from tracekit.parsers.limits import Limits
 from tracekit.parsers.source import Source
 
 DEVICE_STREAM, DEVICE_STACKSHOT = "stream.ktrace", "stackshot.json"
 DEVICE_LOG, DEVICE_JOURNAL = "log.ndjson", "device.json"
-SAMPLED_EVENT = "the Neural Engine's driver traced an event"
+_SAMPLED_EVENT = "the Neural Engine's driver traced an event"
 
 
 class _NotedSource:
@@ -37,3 +41,19 @@ def note_unread(source: Source, file: str, error: Exception) -> Source:
     """Return the source with an issue about a file beside it that is left out, and why."""
     problem = str(getattr(error, "problem", error)).rstrip(".")
     return _NotedSource(source, Issue("warning", "file-skipped", f"{file} is left out: it {problem}"))
+
+
+def open_device_stream(folder: Path, name: str, limits: Limits) -> Source:
+    """Return the stream, with its stackshot if that is there and can be read. Raises as its reader does."""
+    from tracekit.parsers.kdebug.kdebug_source import open_kernel_recording
+
+    stackshot = folder / DEVICE_STACKSHOT
+    open_stream = partial(
+        open_kernel_recording, folder / DEVICE_STREAM, name, limits, sampled_event=_SAMPLED_EVENT
+    )
+    if not stackshot.is_file():
+        return open_stream()
+    try:
+        return open_stream(stackshot)
+    except (OSError, InputError) as error:
+        return note_unread(open_stream(), stackshot.name, error)

@@ -74,9 +74,9 @@ def open_kernel_recording(
 ) -> InMemorySource:
     """Return a stream or a stackshot as a source of one run.
 
-    ``stackshot`` is one that pymobiledevice3 saved as JSON when the stream began. ``sampled_event`` is a clause
-    about the event at which samples were taken, where it is known that no timer took them. Raises ``InputError`` for a
-    recording without a sample, and ``LimitError``.
+    ``stackshot`` is one that pymobiledevice3 saved as JSON when the stream began. ``sampled_event`` is a
+    clause about the event at which samples were taken, where it is known that no timer took them. Raises
+    ``InputError`` for a recording without a sample, and ``LimitError``.
     """
     with path.open("rb") as file:
         head = file.read(4)

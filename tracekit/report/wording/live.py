@@ -119,8 +119,8 @@ def describe_choice(summary: WatchSummary) -> str:
     others = summary.counts.others_signposts
     if not summary.signposts and others:
         return (
-            f"No call: the process {summary.process} has no intervals of signposts in this stream; others have"
-            f" {plural(others, 'signpost')}."
+            f"No call: the process {summary.process} has no intervals of signposts in this stream; others"
+            f" have {plural(others, 'signpost')}."
         )
     if not summary.signposts:
         return (
