@@ -94,12 +94,13 @@ def find_latest(group: IntArray, times: IntArray, of_group: IntArray, moments: I
     """Return for each moment the position of the latest time of its group that is not later; -1 for none."""
     if not len(times) or not len(moments):
         return np.full(len(moments), -1, np.int64)
-    distinct = np.unique(np.concatenate([times, moments]))
-    width = len(distinct)
-    keys = group * width + np.searchsorted(distinct, times)
+    # Ranks instead of times, which may not fit 64 bits together with a group.
+    ordered = np.sort(np.concatenate([times, moments]))
+    width = len(ordered)
+    keys = group * width + np.searchsorted(ordered, times)
     order = np.argsort(keys, kind="stable")
     position = (
-        np.searchsorted(keys[order], of_group * width + np.searchsorted(distinct, moments), "right") - 1
+        np.searchsorted(keys[order], of_group * width + np.searchsorted(ordered, moments), "right") - 1
     )
     latest = order[np.maximum(position, 0)]
     return np.where((position >= 0) & (group[latest] == of_group), latest, -1)

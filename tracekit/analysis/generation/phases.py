@@ -10,7 +10,7 @@ from tracekit.analysis.budget.budget import Budget, BudgetSums
 from tracekit.analysis.budget.run_layers import Evidence
 from tracekit.analysis.engines.assignment import assign_samples
 from tracekit.analysis.engines.busy import Measured
-from tracekit.analysis.engines.codes import group_codes, group_positions
+from tracekit.analysis.engines.codes import group_codes, group_positions, is_among
 from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet
 from tracekit.analysis.engines.ownership import ane_may_be_target
 from tracekit.analysis.generation.role_spans import UNKNOWN, RoleSpans
@@ -162,7 +162,7 @@ def _measure_sampled(
     trace = analysis.trace
     if trace.weight_unit != "ns" or not len(spans) or not len(trace.samples):
         return np.zeros(len(pid), np.int64)
-    is_on_cpu = ~trace.samples["state"].isin(["Blocked", "Waiting"]).to_numpy(bool)
+    is_on_cpu = ~is_among(trace.samples["state"], "Blocked", "Waiting")
     times = trace.samples["time_ns"].to_numpy(np.int64)
     tids = np.append(trace.threads["tid"].to_numpy(np.int64), -1)[trace.samples["thread_id"].to_numpy()]
     is_inside = np.zeros(len(times), bool)
@@ -170,7 +170,7 @@ def _measure_sampled(
         of_thread = spans.tid == tid
         rows = np.flatnonzero((tids == tid) & is_on_cpu)
         covered = IntervalSet.of(spans.start_ns[of_thread], spans.end_ns[of_thread])
-        is_inside[rows] = covered.within(times[rows], times[rows] + 1) > 0
+        is_inside[rows] = covered.touches(times[rows], times[rows] + 1)
     rows = np.flatnonzero(is_inside)
     processes = np.append(trace.threads["pid"].to_numpy(np.int64), -1)[
         trace.samples["thread_id"].to_numpy()[rows]
