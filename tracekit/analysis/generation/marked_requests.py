@@ -99,9 +99,7 @@ def find_latest(group: IntArray, times: IntArray, of_group: IntArray, moments: I
     width = len(ordered)
     keys = group * width + np.searchsorted(ordered, times)
     order = np.argsort(keys, kind="stable")
-    position = (
-        np.searchsorted(keys[order], of_group * width + np.searchsorted(ordered, moments), "right") - 1
-    )
+    position = np.searchsorted(keys[order], of_group * width + np.searchsorted(ordered, moments), "right") - 1
     latest = order[np.maximum(position, 0)]
     return np.where((position >= 0) & (group[latest] == of_group), latest, -1)
 
