@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import queue
+import stat
 import subprocess
 import tempfile
 import threading
@@ -40,7 +41,11 @@ class FileStream:
 
     def __init__(self, path: Path, *, follows: bool, note: Callable[[str], None]) -> None:
         self._path, self._follows, self._note = path, follows, note
-        if path.is_dir():
+        try:
+            is_folder = stat.S_ISDIR(path.stat().st_mode)
+        except OSError as error:
+            raise _refuse(path, error) from error
+        if is_folder:
             raise InputError(str(path), "is a folder. Name a file of lines of JSON, or - for standard input.")
 
     def __iter__(self) -> Blocks:
@@ -63,7 +68,7 @@ class FileStream:
                 time.sleep(SILENCE_SECONDS)
                 yield b""
         except OSError as error:
-            raise InputError(str(self._path), f"cannot be read: {error.strerror or error}.") from error
+            raise _refuse(self._path, error) from error
         finally:
             file.close()
 
@@ -74,7 +79,7 @@ class FileStream:
         try:
             return self._path.open("rb", buffering=0)
         except OSError as error:
-            raise InputError(str(self._path), f"cannot be read: {error.strerror or error}.") from error
+            raise _refuse(self._path, error) from error
 
     def _is_replaced(self, file: IO[bytes]) -> bool:
         try:
@@ -82,6 +87,10 @@ class FileStream:
         except OSError:  # removed for now: another may come
             return False
         return (now.st_ino, now.st_dev) != (opened.st_ino, opened.st_dev) or now.st_size < file.tell()
+
+
+def _refuse(path: Path, error: OSError) -> InputError:
+    return InputError(str(path), f"cannot be read: {error.strerror or error}.")
 
 
 class PipeStream:

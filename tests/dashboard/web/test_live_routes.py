@@ -13,6 +13,7 @@ from dashboard_support import PATIENCE_MS, Served
 from log_streams import SERVED, call
 
 from tracekit import analyze, open_trace
+from tracekit.errors import InputError
 from tracekit.live.stream_inputs import FileStream
 from tracekit_dashboard.live_session import LiveSession
 from tracekit_dashboard.routes import live as live_routes
@@ -78,6 +79,11 @@ def test_without_a_stream_the_page_has_the_command(client: Callable[..., Any]) -
     response = client().get("/api/live/events", headers=HOST)
     assert response.status_code == 404
     assert "--watch" in response.get_json()["error"]
+
+
+def test_a_file_that_is_not_there_starts_no_page(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot be read: No such file or directory\."):
+        FileStream(tmp_path / "none.ndjson", follows=True, note=print)
 
 
 def test_the_kept_minutes_are_a_recording_that_analyze_reads(tmp_path: Path) -> None:
