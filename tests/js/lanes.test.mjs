@@ -29,6 +29,12 @@ test("lanes stand in their groups as the view has them", () => {
   });
 });
 
+test("a lane names its process where there are several, and none that is not known", () => {
+  const details = (...threads) => rowsOf({}, threads).filter(({ kind }) => kind === "thread").map(({ detail }) => detail.split(" · ").slice(1));
+  assert.deepEqual(details("main/Camera", "pump/Daemon"), [["Camera"], ["Daemon"]]);
+  assert.deepEqual(details("main/", "pump/"), [[], []]);
+});
+
 test("pinned lanes stand at the top in the order in which they were pinned, and nowhere else", () => {
   const rows = rowsOf({ pinned: ["t2", "w0", "t77"] });
   assert.deepEqual(labelsOf(rows), ["[Pinned]", "render", "Calls: Detect", "[Threads]", "main", "worker", "pump"]);

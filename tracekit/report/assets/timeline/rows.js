@@ -79,7 +79,7 @@ function laneRows(source, unfolded, state) {
   const heaviest = view.lanes.reduce((most, { weight }) => Math.max(most, weight ?? 0), 0);
   view.lanes.forEach((lane, index) => {
     const samples = countOf(lane.samples, "sample");
-    const detail = process ? samples : `${samples} · ${cleanText(text(lane.process), 60)}`;
+    const detail = [samples, process ? "" : cleanText(text(lane.process), 60)].filter(Boolean).join(" · ");
     const isQuiet = lane.weight < LITTLE_WORK * heaviest;
     const stacks = stacksBelow(source, index, unfolded, state);
     const height = (isQuiet ? HEIGHTS.quiet : HEIGHTS.thread) + stacks.stacksPx;
