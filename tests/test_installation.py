@@ -145,6 +145,9 @@ def test_other_distributions_with_the_package_are_listed(environment: Environmen
     environment.add("tracekit", "0.3.1", RECORD="tracekit/__init__.py,,\ntracekit/core.py,,\n")
     environment.add("dashboard", "0.0.6", top_level_txt="dashboard\n")
     environment.add("llm-tracekit", "2.9.0", RECORD="llm_tracekit/__init__.py,,\n")
+    # Where the backport importlib_metadata was imported, a distribution has the files that exist.
+    (environment.packages / "tracekit").mkdir()
+    (environment.packages / "tracekit" / "__init__.py").touch()
     assert list_namesakes() == ["tracekit 0.3.1"]
 
 
@@ -160,10 +163,11 @@ def test_the_doctor_warns_of_a_namesake(environment: Environment) -> None:
 def test_the_packages_of_an_extra_are_named_with_the_command(environment: Environment) -> None:
     environment.add(INSTALLER="pip\n")
     (environment.packages / "dash.py").write_text("")
+    names = ["dash", "absent_database", "absent_server"]  # a package that another test imported is found
     with pytest.raises(UsageError) as caught:
-        require_packages("The dashboard", ["dash", "sqlalchemy", "waitress"], "dashboard")
+        require_packages("The dashboard", names, "dashboard")
     assert str(caught.value) == (
-        "The dashboard needs packages that are not installed: sqlalchemy, waitress."
+        "The dashboard needs packages that are not installed: absent_database, absent_server."
         f" Install them with: {PYTHON} -m pip install 'coreml-tracekit[dashboard]'"
     )
     require_packages("The dashboard", ["dash"], "dashboard")

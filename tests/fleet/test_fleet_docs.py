@@ -21,6 +21,6 @@ def test_the_first_example_runs_as_it_is_written(tmp_path: Path, monkeypatch: py
     commands = [shlex.split(line)[1:] for line in example.splitlines() if line.startswith("tracekit ")]
     results = [CliRunner().invoke(main, command) for command in commands]
     assert [result.exit_code for result in results] == [0, 0, 0]
-    assert results[0].output.splitlines()[0] == "results/: 28 recordings analyzed, 1 the same as others."
+    assert results[0].output.splitlines()[0] == "results/: 30 recordings analyzed, 1 the same as others."
     assert len(results[0].output.splitlines()) == 3
     assert results[2].output.splitlines()[-1].split() == ["iPhone", "17", "6"]

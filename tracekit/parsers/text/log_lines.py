@@ -63,6 +63,8 @@ _STDERR = re.compile(
     re.MULTILINE,
 )
 """Lines that frameworks print to a program's standard error, without a time."""
+_KEYS = (("eventMessage",), ("traceID",), ("signpostName", "eventType"), ("message_type", "image_name"))
+"""Keys of an entry in JSON; other tools' reports have a ``signpostName`` as well."""
 _MAX_CHARACTERS = 4_000
 """Chosen limit: the known forms are at the beginning of a message."""
 _MAX_NAME_CHARACTERS = 256
@@ -121,8 +123,7 @@ def is_json(head: str) -> bool:
     head = head.lstrip("\ufeff \t\r\n[")
     if head.startswith(PREAMBLE):
         head = head.partition("\n")[2].lstrip(" \t\r\n[")
-    keys = ('"eventMessage"', '"traceID"', '"signpostName"', '"message_type"')
-    return head[:1] == "{" and any(key in head for key in keys)
+    return head[:1] == "{" and any(all(f'"{key}"' in head for key in keys) for keys in _KEYS)
 
 
 def parse_line(line: str) -> LogEntry | None:
