@@ -69,7 +69,7 @@ def create_app(settings: Settings, library: Library) -> dash.Dash:
         on_error=_show_problem,
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
     )
-    app.layout = build_frame()
+    app.layout = build_frame(is_watching=settings.live is not None)
     _add_page_route(app, settings, library)
     library_callbacks.register(app, library)
     trace_callbacks.register(app, library)

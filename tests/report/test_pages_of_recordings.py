@@ -149,7 +149,7 @@ def test_the_chart_of_differences_fits_a_phone_without_javascript(opened: Any) -
     tab = opened(text=text, java_script_enabled=False, viewport={"width": 390, "height": 844})
     line = tab.locator("#charts .forest li").first
     assert "longer, worse" in tab.locator("#charts figcaption").first.inner_text()
-    assert "may be chance: +19.3 % (-12.6 … +62.8)" in line.inner_text()
+    assert "worse in these recordings: +14.6 % (+0.2 … +31.1)" in line.inner_text()
     dot, low, high = (line.locator(shape).first.bounding_box() for shape in ("circle", "line", "svg"))
     assert (
         dot["width"] == pytest.approx(dot["height"], abs=0.01)

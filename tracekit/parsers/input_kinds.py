@@ -6,15 +6,14 @@ RECORDINGS = (
     "a .trace (a folder, or a zip or tar of one)",
     "a pack (.tracekit.zip)",
     "an export of xctrace (.xml, .xml.gz), or a folder, zip or tar of exports of one recording",
-    "a kdebug stream or a stackshot of the kernel (.ktrace)",
+    "a kernel's stream (.ktrace) or stackshot",
 )
 TEXTS = (
     "a crash, hang or stackshot report (.ips, .crash)",
     "a log",
     "a Deep Copy of Instruments",
     "what sample, spindump, powermetrics, macmon or lldb printed",
-    "hits.jsonl of tracekit lldb",
-    "usage.ndjson of tracekit record",
+    "hits.jsonl or usage.ndjson of tracekit",
 )
 INPUTS = "; ".join((*RECORDINGS, *TEXTS))
 """Every kind of input; docs/guide.md has a row for each."""

@@ -7,8 +7,9 @@ from dash import dcc, html
 from tracekit_dashboard.pages.components import Node, build_aria_attributes
 
 
-def build_frame() -> Node:
-    """Return the permanent layout; callbacks fill ``page``."""
+def build_frame(*, is_watching: bool) -> Node:
+    """Return the permanent layout; callbacks fill ``page``. Only a stream that is watched has a link."""
+    live = [html.A("Live", href="/live", className="place")] if is_watching else []
     return html.Div(
         [
             dcc.Location(id="address", refresh=False),
@@ -19,7 +20,7 @@ def build_frame() -> Node:
                     html.A("Recordings", href="/", className="place"),
                     html.A("Record", href="/record", className="place"),
                     html.A("History", href="/history", className="place"),
-                    html.A("Live", href="/live", className="place"),
+                    *live,
                 ],
                 className="site",
                 **build_aria_attributes(label="Pages"),
