@@ -58,7 +58,7 @@ def read_rules_file(path: Path, built_in: Sequence[str] = (), check_patterns: bo
     Without ``check_patterns``, patterns are compiled only when they are needed, and not matched against their
     examples.
     """
-    document = _parse(path)
+    document = read_toml_file(path, "rules", "--markers", MAX_BYTES, _ADVICE)
     reader = _Reader(str(path), check_patterns)
     reader.require_only_keys(document, ("rule", "disable"), "the file")
     entries = document.get("rule", [])
@@ -77,21 +77,26 @@ def read_rules_file(path: Path, built_in: Sequence[str] = (), check_patterns: bo
     return RulesFile(rules, frozenset(disable))
 
 
-def _parse(path: Path) -> dict[str, Any]:
-    """Return the file as TOML."""
+def read_toml_file(path: Path, noun: str, option: str, max_bytes: int, advice: str) -> dict[str, Any]:
+    """Return a file that a user wrote as TOML; ``noun`` is what it holds, ``option`` what it was given to.
+
+    Raises ``InputError`` for no file, one larger than ``max_bytes``, and one that is not TOML; ``advice`` is
+    the remedy for its content.
+    """
     try:
         if not path.is_file():
-            problem = "is not a file of rules." if path.exists() else "does not exist."
-            raise InputError(str(path), problem, "Check the path given to --markers.")
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError(str(path), "this file is larger than 200 kB and cannot be a file of rules.")
+            problem = f"is not a file of {noun}." if path.exists() else "does not exist."
+            raise InputError(str(path), problem, f"Check the path given to {option}.")
+        if path.stat().st_size > max_bytes:
+            size = f"{max_bytes // 1000} kB"
+            raise InputError(str(path), f"this file is larger than {size} and cannot be a file of {noun}.")
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(str(path), f"cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise InputError(str(path), "is not a UTF-8 text file.", _ADVICE) from error
+        raise InputError(str(path), "is not a UTF-8 text file.", advice) from error
     except (ValueError, RecursionError) as error:  # ValueError: also for an integer of too many digits
-        raise InputError(str(path), f"is not valid TOML: {error}.", _ADVICE) from error
+        raise InputError(str(path), f"is not valid TOML: {error}.", advice) from error
 
 
 def _find_repeated_name(names: Iterable[str]) -> str | None:

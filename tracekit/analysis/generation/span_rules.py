@@ -12,12 +12,12 @@ The built-in rules are those of Apple's package of language models (apple/coreai
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
+from tracekit.analysis.classification.rules_file import read_toml_file
 from tracekit.errors import InputError
 from tracekit.frozen import frozen
 from tracekit.model.schemas import CORE_AI_LANGUAGE_MODELS
@@ -95,29 +95,13 @@ BUILT_IN: tuple[SpanRule, ...] = (
 
 def read_span_rules(path: Path) -> tuple[SpanRule, ...]:
     """Return the rules of a file. Raises ``InputError`` with the entry that is wrong and the remedy."""
-    document = _parse(path)
+    document = read_toml_file(path, "spans", "--request-spans", MAX_BYTES, _ADVICE)
     entries = document.get("span", [])
     if set(document) - {"span"} or not isinstance(entries, list) or not entries:
         _fail(path, "needs a list of [[span]] tables, and nothing else.")
     if len(entries) > _MOST_RULES:
         _fail(path, f"has {len(entries):,} spans; {_MOST_RULES} are read.")
     return tuple(_read_rule(path, entry, number) for number, entry in enumerate(entries, 1))
-
-
-def _parse(path: Path) -> dict[str, Any]:
-    try:
-        if not path.is_file():
-            problem = "is not a file of spans." if path.exists() else "does not exist."
-            raise InputError(str(path), problem, "Check the path given to --request-spans.")
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError(str(path), "is larger than 100 kB and cannot be a file of spans.")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(str(path), f"cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise InputError(str(path), "is not a UTF-8 text file.", _ADVICE) from error
-    except (ValueError, RecursionError) as error:  # ValueError: also for an integer of too many digits
-        raise InputError(str(path), f"is not valid TOML: {error}.", _ADVICE) from error
 
 
 def _read_rule(path: Path, entry: object, number: int) -> SpanRule:
