@@ -284,5 +284,5 @@ def test_another_site_cannot_start_one(client: Callable[..., Any], tmp_path: Pat
 
 
 def test_every_page_leads_to_it() -> None:
-    assert "Record" in text_of(build_frame())
+    assert "Record" in text_of(build_frame(is_watching=False))
     assert "tracekit record --app MyApp" in text_of(record.build_not_allowed())
