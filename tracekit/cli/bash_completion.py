@@ -40,7 +40,7 @@ class LineCompletion(BashComplete):
 
     def get_completion_args(self) -> tuple[list[str], str]:
         """Return the complete words after the program's name, and the incomplete one."""
-        line = os.environ["COMP_LINE"]
+        line = os.environ.get("COMP_LINE", "")  # started by hand, without a line
         words = split_arg_string(line)[1:]
         if not words or line[-1].isspace():
             return words, ""
