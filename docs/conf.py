@@ -34,6 +34,7 @@ html_theme = "furo"
 html_title = f"tracekit {release}"
 html_static_path = ["site"]
 html_css_files = ["site.css"]
+html_search_scorer = str(ROOT / "docs/site/search_scores.js")
 html_copy_source = False
 html_show_sphinx = html_show_copyright = False
 templates_path: list[str] = []
