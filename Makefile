@@ -13,7 +13,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 OUT ?= demo-output
 SAMPLES := $(sort $(patsubst %/truth.json,%,$(wildcard sample_traces/*/truth.json)))
 
-.PHONY: help setup demo quick affected test extras coverage lint types format check samples bench calibrate columns dist oracle attack stories docs clean
+.PHONY: help setup demo quick affected test extras coverage lint types format check samples bench calibrate columns dist oracle attack stories docs links clean
 
 help: ## list these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -144,6 +144,9 @@ columns: $(READY) ## the JSON schema's columns of a call, and the skill for assi
 docs: $(READY) ## the documentation as a site in build/docs: checked for spelling, warnings are errors, nothing is fetched
 	$(BIN)/codespell --toml pyproject.toml README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs tracekit dashboard
 	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs build/docs
+
+links: $(READY) ## fetch what the documentation links to on other sites, and name what is gone or has moved
+	$(BIN)/python -m sphinx --builder linkcheck --quiet docs build/links
 
 # Apple's packages in an environment of their own: coreai-core needs a newer numpy than tracekit asks for.
 ORACLE := .venv-coreai/.ready

@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))
 
 import tracekit  # noqa: E402 - of this checkout
 from docs.generators import fill_parts  # noqa: E402
-from docs.generators.live_report import write_reports  # noqa: E402
+from docs.generators.example_pages import write_pages  # noqa: E402
 
 project = "tracekit"
 version = release = tracekit.__version__
@@ -41,16 +41,16 @@ templates_path: list[str] = []
 
 
 def setup(app: Sphinx) -> None:
-    """Fill the pages while they are read, and write the reports that they link to."""
+    """Fill the pages while they are read, and write the pages of sample recordings that they show."""
     app.add_lexer("mermaid", TextLexer)
     app.connect("source-read", _fill_page)
-    app.connect("build-finished", _add_reports)
+    app.connect("build-finished", _add_pages)
 
 
 def _fill_page(_app: Sphinx, _name: str, source: list[str]) -> None:
     source[0] = fill_parts(source[0])
 
 
-def _add_reports(app: Sphinx, error: Exception | None) -> None:
+def _add_pages(app: Sphinx, error: Exception | None) -> None:
     if error is None and app.builder.format == "html":
-        write_reports(Path(app.outdir) / "examples")
+        write_pages(Path(app.outdir) / "examples")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docs.generators import PARTS, fill_parts
-from docs.generators.live_report import REPORTS
+from docs.generators.example_pages import PAGES as EXAMPLE_PAGES
 from tracekit.analysis.classification.rule_set import load_rules as load_stack_rules
 from tracekit.fleet.schema import PLACE, TABLES
 from tracekit.mlmodels.rules import load_rules
@@ -40,10 +40,10 @@ def test_each_page_begins_with_its_title_and_stands_in_the_navigation(path: Path
     assert name == "index" or entries.count(name) == 1
 
 
-def test_the_front_page_links_to_each_report_that_the_site_has() -> None:
-    linked = re.findall(r'href="examples/(.+?)"', (ROOT / "docs/index.md").read_text("utf-8"))
-    assert linked == list(REPORTS)
-    assert all((ROOT / "sample_traces" / sample).is_dir() for sample in REPORTS.values())
+def test_the_site_shows_each_page_of_a_sample_recording() -> None:
+    shown = re.findall(r'(?:href|src)="examples/([^"#]+)"', "".join(p.read_text("utf-8") for p in PAGES))
+    assert set(shown) == set(EXAMPLE_PAGES)
+    assert all((ROOT / "sample_traces" / sample).is_dir() for sample, _ in EXAMPLE_PAGES.values())
 
 
 def test_every_rule_about_models_has_a_heading() -> None:

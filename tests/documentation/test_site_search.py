@@ -1,4 +1,4 @@
-"""A question in the reader's words leads to its answer: by the site's own search, in a browser, the first page that it finds."""
+"""The words of a question lead to the page that settles it: the first one that the search of the site finds, in a browser."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from tracekit.mcp.replies import ToolReply
 from tracekit.report.analysis.document import has_timed_sections
 from tracekit.report.document.blocks import Picture, Section
 from tracekit.report.document.html_printer import print_html
+from tracekit.report.html.bundle import bundled
 from tracekit.report.html.elements import Html, join, tag
 from tracekit.report.html.page import document
 from tracekit.report.pictures.shapes import THEMED_COLOURS
@@ -29,7 +30,7 @@ _STRIP = Section("timeline", "Calls over time", (Picture("timeline"),))
 
 def build_page() -> str:
     """Return the template: style, a script that shows markup, and a policy that forbids all else."""
-    return document("tracekit", [tag("main", tag("p", "Waiting for the reply."))], {}, _SCRIPT)
+    return document("tracekit", [tag("main", tag("p", "Waiting for the reply."))], {}, bundled(_SCRIPT))
 
 
 def print_reply(reply: ToolReply) -> Html | None:

@@ -72,9 +72,10 @@ def _compute_file_version(name: str) -> str:
 
 @cache
 def _load_text(name: str) -> str:
-    return joined(_ENTRY, _read_asset) if name == "pages.js" else "\n".join(map(_read_asset, _SHEETS))
+    return joined(_ENTRY, read_asset) if name == "pages.js" else "\n".join(map(read_asset, _SHEETS))
 
 
-def _read_asset(path: str) -> str:
+def read_asset(path: str) -> str:
+    """Return the text of a file by the path from which pages import it, such as ``/assets/start.js``."""
     place, name = path[1:].split("/", 1)
     return files(_PLACES[place]).joinpath("assets", name).read_text("utf-8")

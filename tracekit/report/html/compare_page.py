@@ -13,6 +13,7 @@ from tracekit.report.comparison.decision import replace_by_first_sentence
 from tracekit.report.comparison.document import FLAME, LEGEND, TIMELINES, build_document, label_chart
 from tracekit.report.document.html_printer import print_html
 from tracekit.report.html import forest
+from tracekit.report.html.bundle import bundled
 from tracekit.report.html.elements import Html, join, tag
 from tracekit.report.html.page import DATA_ID, document
 from tracekit.report.pictures.svg import to_svg
@@ -42,7 +43,7 @@ def to_html(
         f"{DATA_ID}-{name}": packed(view_block(analysis)) for name, analysis in (("base", base), ("new", new))
     }
     data[f"{DATA_ID}-difference"] = packed(difference_block(comparison, base, new))
-    return document(title, body, data, _ENTRY)
+    return document(title, body, data, bundled(_ENTRY))
 
 
 def sections(

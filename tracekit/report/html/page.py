@@ -31,16 +31,18 @@ def to_html(analysis: Analysis, extras: Extras | None = None, full: bool = False
         tag("header", tag("h1", title), _writer_texts(extras)),
         tag("main", *sections(analysis, extras, can_fold=True).values()),
     ]
-    return document(title, body, {DATA_ID: packed(view_block(analysis, extras, full))}, _ENTRY)
+    return document(title, body, {DATA_ID: packed(view_block(analysis, extras, full))}, bundled(_ENTRY))
 
 
-def document(title: str, body: Sequence[Html], data: Mapping[str, str], entry: str = "") -> str:
+def document(
+    title: str, body: Sequence[Html], data: Mapping[str, str], script: str = "", styles: Sequence[str] = ()
+) -> str:
     """Return a page with style, script and ``data`` (by element id), and a policy that forbids the rest.
 
-    Without an ``entry``, the page has no script.
+    ``styles`` follow the report's own.
     """
     # The policy's hashes cover the text between the tags, byte for byte; "</" would end the element early.
-    script, style = bundled(entry).replace("</", "<\\/") if entry else "", asset(_STYLE)
+    script, style = script.replace("</", "<\\/"), "\n".join([asset(_STYLE), *styles])
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
