@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from docs.generators import columns, commands, exit_codes, fleet, recipes, rules, schemas, untested
+from docs.generators import columns, commands, exit_codes, fleet, grammars, recipes, rules, schemas, untested
 
 PARTS: Mapping[str, Callable[[], str]] = {
     **columns.PARTS,
     **commands.PARTS,
     **exit_codes.PARTS,
     **fleet.PARTS,
+    **grammars.PARTS,
     **recipes.PARTS,
     **rules.PARTS,
     **schemas.PARTS,

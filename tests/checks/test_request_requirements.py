@@ -75,7 +75,7 @@ def test_what_is_not_measurable(requirement: str) -> None:
     ]
     assert {result.outcome for result in results} == {"not measurable"}
     assert [result.actual.missing for result in results] == [
-        "no signpost marks a request to a language model (docs/language-models.md)",
+        "no signpost marks a request to a language model (--request-spans names those of an app)",
         "there are 2 requests at once with others, whose tokens are not told apart",
         "no request is to a model 'Other'; the requests have Chat",
     ]

@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -99,16 +98,27 @@ def test_the_hook_and_its_example_are_valid(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_action_gives_inputs_that_it_has() -> None:
-    (text,) = (text for text in yaml_blocks("jobs") if "/ci@" in text)
-    (step,) = (step for step in yaml.safe_load(text)["jobs"]["engines"]["steps"] if "/ci@" in step["uses"])
+    (text,) = (text for text in yaml_blocks("jobs") if "./tracekit/ci" in text)
+    (step,) = (
+        step for step in yaml.safe_load(text)["jobs"]["engines"]["steps"] if step["uses"] == "./tracekit/ci"
+    )
     assert step["with"].keys() <= yaml.safe_load(ACTION.read_text())["inputs"].keys()
 
 
-def test_each_example_installs_this_distribution_from_one_address() -> None:
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        name = tomllib.load(file)["project"]["name"]
-    sources = re.findall(r'pip install "([^"]+)"', DOCS)
-    assert sources == [f"{name} @ git+https://github.com/OWNER/REPO@REF"] * 3
+def test_each_example_takes_what_is_not_published_from_the_checkout() -> None:
+    assert re.findall(r"pip install ([^' \n]+)", DOCS) == ["./tracekit"] * 3
+    for text in yaml_blocks("jobs"):
+        steps = next(iter(yaml.safe_load(text)["jobs"].values()))["steps"]
+        assert steps[0]["with"] == {"submodules": True}
+    assert not re.search(r"\b(OWNER|REPO|REF)\b", DOCS)
+
+
+def test_the_hook_of_the_example_is_the_one_that_others_install() -> None:
+    (example,) = yaml_blocks("repos")
+    (hook,) = yaml.safe_load(example)["repos"][0]["hooks"]
+    (installed,) = yaml.safe_load(HOOKS.read_text())
+    alike = ("id", "name", "entry", "files", "require_serial")
+    assert [hook[key] for key in alike] == [installed[key] for key in alike]
 
 
 def test_no_block_is_left_unchecked() -> None:

@@ -97,4 +97,4 @@ def _collect(generations: Generations, phase: str, rows: IntArray) -> tuple[Floa
     return counts[is_known].astype(np.float64), lengths[is_known] / 1e9
 
 
-_NONE = "no signpost marks a request to a language model (docs/language-models.md)"
+_NONE = "no signpost marks a request to a language model (--request-spans names those of an app)"

@@ -67,8 +67,8 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
         "--request-spans",
         type=click.Path(),
         metavar="FILE",
-        help="The app's signposts around the steps of a language model: prefill, tokens, sampling"
-        " (docs/language-models.md). Those of Apple's package are known.",
+        help="The app's signposts around the steps of a language model: prefill, tokens, sampling."
+        " Those of Apple's package are known.",
     ),
     click.option(
         "--compute-units",
@@ -86,7 +86,7 @@ _OVERLAYS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
         type=click.Path(),
         metavar="FILE",
         help="A text of the same time, joined with the recording by wall clock: the output of log show,"
-        " powermetrics, spindump and the like (docs/evidence.md), or a zip of such. Repeatable.",
+        " powermetrics, spindump and the like, or a zip of such. Repeatable.",
     ),
     click.option(
         "--offset",
@@ -109,8 +109,8 @@ _MODEL_FILES: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
         "plans",
         multiple=True,
         metavar="[NAME=]FILE",
-        help="A plan of a model: where a runtime anticipates each operation, and why not elsewhere"
-        " (docs/models.md). Repeatable.",
+        help="A plan of a model: where a runtime anticipates each operation, and why not elsewhere."
+        " Repeatable.",
     ),
 )
 _READING = (add_via_option, add_limits_option)

@@ -78,7 +78,7 @@ def check_command(
 
     INPUT is anything that tracekit analyze reads; tracekit check plan checks a plan instead. Numbers are
     judged by their intervals: a requirement is open where further calls of the program may or may not meet
-    it. docs/check.md describes the language.
+    it. tracekit explain requirements prints the language.
 
     \b
     Examples:

@@ -19,7 +19,8 @@ def check_plan_command(path: str, checks: CheckOptions) -> None:
 
     PLAN is anything that tracekit plan reads; a recording of the name "plan" is ./plan. A plan is what a
     compiler or a runtime anticipates: nothing is recorded. An operation without a stated engine may run on
-    any: a requirement passes only where that changes nothing. docs/check.md describes the language.
+    any: a requirement passes only where that changes nothing. tracekit explain plan-requirements prints the
+    language.
 
     \b
     Examples:

@@ -15,7 +15,7 @@ def explain_command(name: str) -> None:
     """Print what a name means, what it rests on, what it does not prove, and what to do.
 
     NAME is a finding, an issue, a rule, a column, a part of a call's budget, an engine, a basis of numbers or
-    an exit code, as outputs print it.
+    an exit code, as outputs print it, or the language of requirements or changes.
 
     \b
     Examples:
@@ -26,6 +26,7 @@ def explain_command(name: str) -> None:
       tracekit explain hand_over           a part of a call's budget
       tracekit explain sampled             a basis
       tracekit explain 5                   an exit code
+      tracekit explain requirements        a language; also plan-requirements, changes
     """
     from tracekit.report.document.text_printer import Page, print_text
     from tracekit.report.explanation.explain import explain

@@ -22,7 +22,7 @@ from tracekit.errors import NotMeasurableError, UsageError
     help="Also record with each template that tracekit knows and no preset uses.",
 )
 def prove_command(folder: str, xctrace: str | None, every_template: bool) -> None:
-    """Try every claim about Apple's systems that was never tried and can be tried here (docs/untested.md).
+    """Try every claim about Apple's systems that was never tried and can be tried here.
 
     Makes a tiny model, records it with each preset of the selected Xcode, compares both readings of each
     recording, interrupts, appends and records twice at once, and checks what was promised. By an estimate, a

@@ -53,7 +53,7 @@ def choose_rules(rule_set: RuleSet, engines: Iterable[Engine], ids: Iterable[str
     engines, wanted_ids = frozenset(engines), tuple(ids)
     for rule_id in wanted_ids:
         if rule_id not in rule_set.index:
-            raise UsageError(f"'{rule_id}' is not a rule. docs/markers.md lists the rules.")
+            raise UsageError(f"'{rule_id}' is not a rule. tracekit rules lists the rules.")
         reason = _find_breakpoint_obstacle(rule_set.rules[rule_set.index[rule_id]])
         if reason:
             raise UsageError(f"The rule {rule_id} cannot be a breakpoint: it {reason}.")

@@ -20,8 +20,6 @@ from tracekit.xctrace.tool import Xctrace, require_xctrace
 from tracekit.xctrace.version import read_version
 from tracekit.xctrace.xctrace_list import list_instruments, list_templates
 
-_BY_HAND = "tried by hand: docs/untested.md has the command"
-
 
 @frozen
 class Proof:
@@ -141,7 +139,7 @@ def _order(
         or leave(
             claim.id,
             describe_unmet(claim, surroundings)
-            or (problem if claim.id in tried and problem else "not yet" if claim.id in tried else _BY_HAND),
+            or (problem or "not yet" if claim.id in tried else f"tried by hand: {claim.command}"),
         )
         for claim in load_claims().values()
     )

@@ -28,7 +28,7 @@ from tracekit.model.vocabulary import Engine, Phase
 
 MAX_BYTES = 200_000
 """The built-in rules have 70,000. The time for parsing TOML grows with the square of a key's parts."""
-_ADVICE = "See docs/markers.md for the format of a rule."
+_ADVICE = f"The built-in rules are examples: {Path(__file__).with_name('markers.toml')}."
 _TEXT = ("id", "symbol", "thread", "means", "seen", "source")
 _FLAGS = ("ancestor", "needs_binary", "passes_on", "shared")
 _VALUES: dict[str, tuple[str, ...]] = {

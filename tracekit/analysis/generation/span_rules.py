@@ -28,7 +28,10 @@ _KEY = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
 _KEYS = ("tokens", "step", "context", "model")
 _SIGNPOST_PARTS = 3
 _MOST_AT_END = 1
-_ADVICE = "See docs/language-models.md for the format."
+_ADVICE = (
+    'An example: [[span]], and below it role = "prefill", signpost = "org.example.Chat/llama/prompt",'
+    ' tokens = "n_tokens".'
+)
 
 
 class SpanRole(StrEnum):

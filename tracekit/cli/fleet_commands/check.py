@@ -52,8 +52,7 @@ def check_command(
 
     'no regressions' fails while a series has a change for the worse that nobody accepted and that is still
     there: longer calls, fewer calls on the Neural Engine, more on the CPU, more with an unknown engine.
-    'no changes' fails for any. docs/fleet.md describes how changes are found, and docs/statistics.md how
-    often that is wrong.
+    'no changes' fails for any.
 
     \b
     Examples:

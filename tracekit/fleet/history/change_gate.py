@@ -111,7 +111,7 @@ def check_fleet(
         raise NotMeasurableError(
             f"{printable(str(dataset.path))} has no analyzed recording with a build that has a place in an"
             " order, so nothing can be checked. Give builds as the label 'build', by tracekit fleet run"
-            " --labels-from-name, --labels or --label: docs/fleet.md#labels."
+            " --labels-from-name, --labels or --label."
         )
     changes = find_changes(history)
     accepted = read_accepted(dataset.path)

@@ -37,9 +37,14 @@ def find_paragraphs(name: str) -> tuple[str, ...]:
     return tuple(_MARKUP.sub("", text) for text in findings.get(name, issues.get(name, ())))
 
 
+def remove_links(text: str) -> str:
+    """Return a text with the words of its links alone: the pages are not where it is read."""
+    return _LINK.sub(r"\1", text)
+
+
 @cache
 def _read_page() -> tuple[Texts, Texts]:
-    text = _LINK.sub(r"\1", next(path for path in _PLACES if path.is_file()).read_text("utf-8"))
+    text = remove_links(next(path for path in _PLACES if path.is_file()).read_text("utf-8"))
     findings, _, issues = text.partition("\n## Issues\n")
     return {kind: _split_paragraphs(body) for kind, body in _FINDING.findall(findings)}, _read_rows(issues)
 

@@ -8,12 +8,13 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from tracekit.analysis.budget.parts import BUDGET_KINDS, BUDGET_PARTS
+from tracekit.checks.grammar import GRAMMARS
 from tracekit.columns.frames import FRAMES
 from tracekit.errors import EXIT_CODES, UsageError
 from tracekit.fleet.schema import TABLES
 from tracekit.model.columns import get_unit
 from tracekit.report.document.blocks import Block, Fact, Facts, Paragraph, Section
-from tracekit.report.explanation.documented_texts import read_findings, read_issues
+from tracekit.report.explanation.documented_texts import read_findings, read_issues, remove_links
 from tracekit.report.models.rules_document import build_rule_sections
 from tracekit.report.wording.budget import PART_WORDS
 from tracekit.report.wording.budget_evidence import BUDGET_EVIDENCE
@@ -100,13 +101,19 @@ def _collect_exit_codes() -> Iterator[Entry]:
         yield str(code), (_write_paragraph(entry.summary), Paragraph(entry.meaning))
 
 
+def _collect_languages() -> Iterator[Entry]:
+    for name, grammar in GRAMMARS.items():
+        yield name, (Facts(tuple(Fact(word, " | ".join(forms)) for word, forms in grammar.items())),)
+
+
 def _collect_columns() -> Iterator[Entry]:
     """Yield each column's name once, with a fact for each frame and each meaning in a dataset."""
     facts: dict[str, list[Fact]] = {}
     for frame, columns in FRAMES.items():
         for name, column in columns.select("frame"):
             known = ", ".join(filter(None, (str(column.type), get_unit(name), column.basis)))
-            facts.setdefault(name, []).append(Fact(f"analysis.{frame}", f"{column.meaning} ({known})"))
+            meaning = remove_links(column.meaning)
+            facts.setdefault(name, []).append(Fact(f"analysis.{frame}", f"{meaning} ({known})"))
     tables: dict[tuple[str, str], list[str]] = {}
     for table, declared in TABLES.items():
         for name, entry in declared.items():
@@ -126,6 +133,7 @@ _SUBJECTS: Mapping[str, Callable[[], Iterable[Entry]]] = MappingProxyType(
         "engine": _collect_engines,
         "basis of a number": _collect_bases,
         "exit code": _collect_exit_codes,
+        "language": _collect_languages,
         "column": _collect_columns,
     }
 )
