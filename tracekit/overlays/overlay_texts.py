@@ -15,7 +15,7 @@ from tracekit.parsers.text.kinds import identify_text, open_text
 from tracekit.parsers.text.text_file import STDIN, TextPlace
 
 _MAX_TEXTS = 100
-_ADVICE = "--with takes the output of log show, log stream, powermetrics, macmon pipe, sample, spindump and the like."
+_ADVICE = "--with takes the output of log show, log stream, powermetrics, macmon pipe, sample and spindump."
 
 
 def open_texts(

@@ -50,7 +50,7 @@ def query_command(
 
     DESCRIBE, SHOW TABLES and SUMMARIZE read as well, and nothing else is run. The tables are recordings,
     models, engines, calls, segments, findings, issues, energy and field; DESCRIBE calls lists the columns of
-    one, and tracekit explain COLUMN what it means. A query opens no file and no address, and loads no extension.
+    one, tracekit explain COLUMN what it means. A query opens no file and no address, and loads no extension.
 
     \b
     Examples:
