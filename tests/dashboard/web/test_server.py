@@ -20,7 +20,6 @@ from dashboard_support import ROOT, Running, free_port
 from tracekit.cli import main
 from tracekit.errors import UsageError
 from tracekit_dashboard import server
-from tracekit_dashboard.command import dashboard_command
 from tracekit_dashboard.server import (
     FIRST_PORT,
     build_address,
@@ -168,10 +167,3 @@ def test_the_default_folder_is_the_user_s(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("XDG_DATA_HOME", "/data")
     assert find_default_folder() == Path("/data/tracekit")
-
-
-def test_the_documentation_names_every_option() -> None:
-    text = (ROOT / "docs" / "dashboard.md").read_text("utf-8")
-    options = {name for option in dashboard_command.params for name in option.opts if name.startswith("--")}
-    assert options > {"--port", "--allow-recording"}
-    assert {name for name in options if f"{name} " not in text and f"{name}]" not in text} == set()
