@@ -24,6 +24,7 @@ from tracekit.statistics.share_intervals import estimate_share_interval
 
 pytestmark = pytest.mark.integration  # analyses recordings
 
+INDEPENDENT = "calls count as independent: none differs, so spells would not show"
 SHUFFLED = np.random.default_rng(3).permutation(np.arange(1.0, 101))
 
 
@@ -105,14 +106,20 @@ def test_a_share_at_an_end_is_judged_by_the_recorded_calls() -> None:
     analysis = recorded([10.0] * 12)
     every = required(analysis, "ANE share == 100%")
     assert (every.outcome, every.actual.interval) == ("passed", pytest.approx((0.757, 1), abs=1e-3))
+    assert every.actual.note == INDEPENDENT
     assert required(analysis, "ANE share >= 100%").outcome == "passed"
     assert required(analysis, "ANE share >= 90%").outcome == "open"
     assert required(analysis, "ANE share >= 70%").outcome == "passed"
     absent = required(analysis, "GPU", forbids=True)
     assert (absent.outcome, absent.actual.note) == (
         "passed",
-        "up to 24.2 % of calls may have it (95 % confidence)",
+        f"up to 24.2 % of calls may have it (95 % confidence); {INDEPENDENT}",
     )
+
+
+def test_calls_that_differ_show_their_spells() -> None:
+    late = required(recorded([10.0] * 8 + [30.0] * 4), "calls > 20ms <= 90%")
+    assert (late.outcome, late.actual.note) == ("open", "")
 
 
 def test_several_runs_are_judged_by_their_spread() -> None:

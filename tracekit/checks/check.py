@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tracekit.analysis.result import Analysis
+from tracekit.checks.call_notes import join_notes
 from tracekit.checks.evaluator import MetricEvaluator
 from tracekit.checks.judging import WORST_FIRST, holds_in_range, invert_outcome, judge_range
 from tracekit.checks.parser import parse_requirement
@@ -19,6 +20,9 @@ from tracekit.comparison.observations import Observations
 from tracekit.comparison.sessions import read_run_noise
 from tracekit.errors import UsageError
 from tracekit.statistics.share_intervals import LEVEL, compute_wilson_interval
+
+_UNIFORM = ((0.0, 0.0), (1.0, 1.0))
+_IF_INDEPENDENT = "calls count as independent: none differs, so spells would not show"
 
 
 def check(
@@ -89,16 +93,14 @@ def _check_requirement(
             actual = combine_runs(values, rule, confidence, noise, must_stay_low(requirement, rule))
             measured = judge_condition(requirement, rule, actual)
         if noise or values[0].kind not in AMOUNTS or not _is_estimate(rule):
-            return measured
+            return replace(measured, actual=_note_uniform_calls(measured.actual))
         return _judge_with_usual_spread(measured, requirement, values, rule, confidence)
     if len(results) == 1:
         return results[0]
     # A number that describes one recording alone: every run must meet the requirement.
     number = min(range(len(results)), key=lambda index: WORST_FIRST.index(results[index].outcome))
     worst = results[number]
-    note = "; ".join(
-        filter(None, (worst.actual.note.removesuffix("."), f"run {number + 1} of {len(results)}"))
-    )
+    note = join_notes(worst.actual.note.removesuffix("."), f"run {number + 1} of {len(results)}")
     return replace(worst, actual=replace(worst.actual, note=note, runs=len(results)))
 
 
@@ -150,7 +152,14 @@ def _add_unseen_share(actual: MetricValue, confidence: float) -> MetricValue:
         return actual
     upper_share = compute_wilson_interval(0.0, actual.windows, confidence)[1]
     unseen = f"up to {100 * upper_share:.1f} % of calls may have it ({100 * confidence:g} % confidence)"
-    return replace(actual, note="; ".join(filter(None, (actual.note, unseen))))
+    return replace(actual, note=join_notes(actual.note, unseen, _IF_INDEPENDENT))
+
+
+def _note_uniform_calls(actual: MetricValue) -> MetricValue:
+    """Add what the interval of a share of 0 or 100 % assumes: without an exception, no spell shows."""
+    if actual.kind != "share" or actual.interval is None or (actual.low, actual.high) not in _UNIFORM:
+        return actual
+    return replace(actual, note=join_notes(actual.note, _IF_INDEPENDENT))
 
 
 def judge_condition(requirement: Requirement, rule: Condition, actual: MetricValue) -> CheckResult:
