@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import platform
 import re
+import socket
 import subprocess
 import threading
 import time
@@ -66,7 +68,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test with its kind: a test without one is a unit test.
 
     A browser or another process may be late once on a busy machine, so their tests are run a second time before they
-    fail; the summary lists them. No others: under pytest-xdist, each test that may be run again costs 40 ms.
+    fail; the summary lists them.
 
     Modules with more than unit tests come first, so that no process is left with a slow one at the end.
     """
@@ -84,6 +86,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             raise pytest.UsageError(f"make extras would leave out {item.nodeid}: extend SIGN_OF_EXTRAS")
     slow = {item.path for item in items if not item.get_closest_marker("unit")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Let the process of pytest-xdist send what it counts of a test that may run again without delay.
+
+    pytest-rerunfailures sends two short messages before each such test. TCP holds the second one back until the
+    first is acknowledged, 40 ms later: five minutes of all integration tests together.
+    """
+    if hasattr(session.config, "workerinput"):
+        connection = getattr(session.config, "failures_db").sock  # noqa: B009 - no attribute that types declare
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def pytest_collection_finish() -> None:
+    """Exempt the tests and modules from the collection of garbage: they stay until the end."""
+    gc.freeze()
 
 
 class ProcessGuard:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from sample_recordings import sample_analysis, sample_trace
 from verdict_support import verdicts_of
 
 from tracekit import Analysis, analyze
@@ -47,8 +49,9 @@ NAME_SHARED = "same-name-two-processes-macos27"
 CORE_AI = sorted(name for name in CALLS if name.startswith("coreai"))
 
 
+@cache
 def calls_of(recording: str) -> Analysis:
-    return analyze(open_trace(SAMPLES / recording), **CALLS[recording])
+    return analyze(sample_trace(recording), **CALLS[recording])
 
 
 def in_time_order(recording: str) -> Sequence[tuple[dict[str, Any], dict[str, Any]]]:
@@ -64,7 +67,7 @@ def test_every_recording_that_states_measured_times_is_tried() -> None:
 
 @pytest.mark.parametrize("recording", WITH_INTERVALS)
 def test_intervals(recording: str) -> None:
-    frame = open_trace(SAMPLES / recording).intervals
+    frame = sample_trace(recording).intervals
     names = ["start_ns", "end_ns", "engine", "phase", "model", "pid", "source", "depth"]
     busy = [
         {name: None if pd.isna(row[name]) else row[name] for name in names}
@@ -77,7 +80,7 @@ def test_intervals(recording: str) -> None:
 
 @pytest.mark.parametrize("recording", sorted(name for name, truth in TRUTHS.items() if "signposts" in truth))
 def test_signposts(recording: str) -> None:
-    kinds = open_trace(SAMPLES / recording).signposts["kind"].value_counts()
+    kinds = sample_trace(recording).signposts["kind"].value_counts()
     assert {
         "intervals": int(kinds.get("interval", 0)),
         "events": int(kinds.get("event", 0)),
@@ -241,7 +244,7 @@ def test_windows_are_the_calls(recording: str) -> None:
 @pytest.mark.integration
 def test_signposts_make_a_window_per_call_on_whatever_engine() -> None:
     """The call that stayed on the CPU has no interval of the engine, and is one of the model's all the same."""
-    analysis = analyze(open_trace(SAMPLES / "ane-intervals-macos26"))
+    analysis = sample_analysis("ane-intervals-macos26")
     truth = TRUTHS["ane-intervals-macos26"]
     assert set(analysis.window_rows["source"].astype("str")) == {"signpost"}
     assert set(analysis.window_rows["model"]) == {"SpeechEncoder"}
@@ -262,7 +265,7 @@ def test_waiting_of_the_calling_thread() -> None:
 
 @pytest.mark.parametrize("recording", WITH_INTERVALS)
 def test_compile_and_load(recording: str) -> None:
-    analysis = analyze(open_trace(SAMPLES / recording), windows="run")
+    analysis = sample_analysis(recording, windows="run")
     measured = int(analysis.times["preparing_ns"].sum())
     if analysis.times["preparing_basis"].iloc[0] != "measured":
         measured = 0
@@ -270,7 +273,7 @@ def test_compile_and_load(recording: str) -> None:
 
 
 def test_counters_that_accumulate_per_core() -> None:
-    events = analyze(open_trace(SAMPLES / "counters-cumulative-macos26")).events
+    events = sample_analysis("counters-cumulative-macos26").events
     sums = events.groupby(["event", "engine"], observed=True)["value"].sum()
     truth = TRUTHS["counters-cumulative-macos26"]["counter_deltas"]
     assert sums.to_dict() == {(event, engine): n for event, by in truth.items() for engine, n in by.items()}
@@ -278,7 +281,7 @@ def test_counters_that_accumulate_per_core() -> None:
 
 @pytest.mark.parametrize("recording", sorted(name for name, truth in TRUTHS.items() if truth.get("tracks")))
 def test_tracks(recording: str) -> None:
-    trace = open_trace(SAMPLES / recording)
+    trace = sample_trace(recording)
     end_ns = trace.info.duration_ns or 0
     for name, expected in TRUTHS[recording]["tracks"].items():
         rows = trace.tracks[trace.tracks["name"] == name]
@@ -294,8 +297,8 @@ def test_tracks(recording: str) -> None:
 def test_prompts_never_show() -> None:
     from tracekit.report.analysis.json import to_json
 
-    trace = open_trace(SAMPLES / "foundation-models-macos27")
-    analysis = analyze(trace)
+    trace = sample_trace("foundation-models-macos27")
+    analysis = sample_analysis("foundation-models-macos27")
     shown = [
         to_json(analysis),
         analysis.to_text(verbose=True),

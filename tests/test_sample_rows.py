@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sample_recordings import sample_analysis
 
-from tracekit import Analysis, analyze
+from tracekit import Analysis
 from tracekit.analysis.budget.parts import BudgetPart
-from tracekit.load import open_trace
 from tracekit.report.wording import call_names, explain_differences
 
 pytestmark = pytest.mark.integration
@@ -101,13 +101,13 @@ def slow_rows(analysis: Analysis) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("recording", sorted(SLOW_CALLS))
 def test_the_rows_of_slow_calls(recording: str) -> None:
-    assert slow_rows(analyze(open_trace(SAMPLES / recording))) == SLOW_CALLS[recording]
+    assert slow_rows(sample_analysis(recording)) == SLOW_CALLS[recording]
 
 
 @pytest.mark.parametrize("recording", recordings())
 def test_the_named_part_grew_in_truth(recording: str) -> None:
     truth = json.loads((SAMPLES / recording / "truth.json").read_text())
-    analysis = analyze(open_trace(SAMPLES / recording))
+    analysis = sample_analysis(recording)
     parts, inferences = true_parts(truth), inferences_of_calls(analysis, truth)
     differences = analysis.differences
     for row in np.flatnonzero(differences.is_longer).tolist():

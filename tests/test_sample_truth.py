@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from sample_recordings import sample_analysis, sample_trace
 
 from tracekit import Analysis, analyze
 from tracekit.analysis import Window
-from tracekit.load import open_trace
 from tracekit.model.vocabulary import Basis
 
 pytestmark = pytest.mark.integration
@@ -45,7 +45,7 @@ def test_there_are_recordings() -> None:
 
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_samples_and_weights(recording: str) -> None:
-    truth, trace = truth_of(recording), open_trace(SAMPLES / recording)
+    truth, trace = truth_of(recording), sample_trace(recording)
     assert trace.samples_source == truth["table"]
     assert len(trace.samples) == truth["samples"]
     assert (trace.samples["stack_id"] < 0).sum() == truth["null_stacks"]
@@ -60,7 +60,7 @@ def test_samples_and_weights(recording: str) -> None:
 
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_engines_and_phases(recording: str) -> None:
-    truth, analysis = truth_of(recording), analyze(open_trace(SAMPLES / recording))
+    truth, analysis = truth_of(recording), sample_analysis(recording)
     assert counts(analysis.totals) == {
         engine: {phase: of["samples"] for phase, of in stated["phases"].items()}
         for engine, stated in truth["engines"].items()
@@ -74,7 +74,7 @@ def test_engines_and_phases(recording: str) -> None:
 
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_windows_from_stacks(recording: str) -> None:
-    truth, analysis = truth_of(recording), analyze(open_trace(SAMPLES / recording), windows="stacks")
+    truth, analysis = truth_of(recording), sample_analysis(recording, windows="stacks")
     threads = analysis.trace.threads["tid"].to_numpy()
     verdicts = [
         {
@@ -91,7 +91,7 @@ def test_windows_from_stacks(recording: str) -> None:
 
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_verdicts_name_the_engine_that_the_model_ran_on(recording: str) -> None:
-    truth, analysis = truth_of(recording), analyze(open_trace(SAMPLES / recording), windows="stacks")
+    truth, analysis = truth_of(recording), sample_analysis(recording, windows="stacks")
     ran_on = [inference["engine"] for inference in truth["inferences"]]
     expected = [{ran_on[index] for index in window["inference_indexes"]} for window in truth["stack_windows"]]
     if expected:
@@ -107,13 +107,13 @@ def test_windows_that_the_user_gives_count_every_sample_in_them(recording: str) 
         Window(i["start_ns"], i["end_ns"], str(index), "manual", Basis.GIVEN)
         for index, i in enumerate(inferences)
     ]
-    analysis = analyze(open_trace(SAMPLES / recording), windows=given)
+    analysis = analyze(sample_trace(recording), windows=given)
     for row in analysis.window_rows.to_dict("records"):
         assert in_window(analysis, row["window_id"]) == inferences[int(row["label"])]["all_threads"]
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_windows_and_the_rest_add_up_to_the_whole(recording: str) -> None:
-    analysis = analyze(open_trace(SAMPLES / recording))
+    analysis = sample_analysis(recording)
     assert analysis.attribution_rows["samples"].sum() == len(analysis.trace.samples)
     assert analysis.attribution_rows["weight"].sum() == analysis.trace.weights.sum()

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from evidence_support import OTHER_APP, Signpost, ane, core_ai, gpu
 from generation_support import analysis_of, decode, extend, generate, generations_of, prompt, span
+from sample_recordings import sample_analysis
 from scipy import stats
 from trace_support import MS
 
-from tracekit import analyze, open_trace
 from tracekit.analysis.generation.growth import FEWEST_TOKENS, fit_growth
 from tracekit.analysis.generation.span_rules import SpanRole, read_span_rules
 from tracekit.errors import InputError, TracekitError
@@ -28,7 +28,7 @@ WITH_REQUESTS = ["language-model-macos27", "language-model-leaves-engine-macos27
 @pytest.mark.parametrize("recording", WITH_REQUESTS)
 def test_samples_hold_their_truth_to_the_token(recording: str) -> None:
     truth = json.loads((SAMPLES / recording / "truth.json").read_text())["requests"]
-    analysis = analyze(open_trace(SAMPLES / recording))
+    analysis = sample_analysis(recording)
     requests, tokens = analysis.to_frame("requests"), analysis.to_frame("tokens")
     assert requests[["model", "start_ns", "prompt_tokens"]].to_dict("records") == [
         {name: request[name] for name in ("model", "start_ns", "prompt_tokens")} for request in truth

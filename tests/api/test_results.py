@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import pickle
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from sample_recordings import sample_analysis
 
 import tracekit
 from tracekit import Analysis, Comparison
@@ -22,32 +22,27 @@ FALLBACK = "fallback-midway-ios27"
 ENGINE_COLUMNS = ("ANE_busy_ns", "GPU_busy_ns", "CPU_busy_ns", "ANE_waiting_ns", "ANE_sampled_ns")
 
 
-@cache
-def analysis_of(name: str) -> Analysis:
-    return tracekit.analyze(tracekit.open_trace(SAMPLES / name))
-
-
 @pytest.fixture(scope="module")
 def fallback() -> Analysis:
-    return analysis_of(FALLBACK)
+    return sample_analysis(FALLBACK)
 
 
 @pytest.fixture(scope="module")
 def comparison(fallback: Analysis) -> Comparison:
-    return tracekit.compare(fallback, analysis_of("ane-e5rt-macos26"))
+    return tracekit.compare(fallback, sample_analysis("ane-e5rt-macos26"))
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_an_analysis_survives_pickling(name: str) -> None:
-    analysis = analysis_of(name)
+    analysis = sample_analysis(name)
     assert pickle.loads(pickle.dumps(analysis)) == analysis
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize("name", [FALLBACK, "cpu-profile-ane-macos26", "gpu-mpsgraph-macos15-bundle"])
 def test_a_pickled_analysis_gives_the_same_outputs(name: str) -> None:
-    analysis = analysis_of(name)
+    analysis = sample_analysis(name)
     copy = pickle.loads(pickle.dumps(analysis))
     assert copy.to_json() == analysis.to_json()
     assert copy.to_text() == analysis.to_text()
@@ -60,7 +55,7 @@ def test_a_pickled_analysis_gives_the_same_outputs(name: str) -> None:
 @pytest.mark.integration
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_windows_agree_with_the_json(name: str) -> None:
-    analysis = analysis_of(name)
+    analysis = sample_analysis(name)
     windows = analysis.windows
     documents = to_dict(analysis)["windows"]
     assert len(windows) == len(documents)
@@ -83,7 +78,7 @@ def test_windows_agree_with_the_json(name: str) -> None:
 @pytest.mark.parametrize("name", RECORDINGS)
 @pytest.mark.parametrize("table", ["windows", "engines", "attribution", "evidence", "issues", "findings"])
 def test_missing_is_never_minus_one(name: str, table: str) -> None:
-    frame = analysis_of(name).to_frame(table)
+    frame = sample_analysis(name).to_frame(table)
     for column in frame.select_dtypes("number").columns:
         assert not (frame[column] == -1).any(), column
 
@@ -138,8 +133,8 @@ def test_an_unknown_table_is_refused(fallback: Analysis) -> None:
 
 @pytest.mark.integration
 def test_equality_is_of_content(fallback: Analysis) -> None:
-    assert fallback == analysis_of(FALLBACK)
-    assert fallback != analysis_of("ane-e5rt-macos26")
+    assert fallback == sample_analysis(FALLBACK)
+    assert fallback != sample_analysis("ane-e5rt-macos26")
     assert fallback != FALLBACK
     with pytest.raises(TypeError):
         hash(fallback)

@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 from documents_support import strict
 from evidence_support import Interval, ane, prediction, with_evidence
+from sample_recordings import sample_analysis
 from trace_support import ANE, BNNS, CALL, UI, Sample, trace_of
 
 from tracekit import Analysis, analyze
@@ -21,7 +22,6 @@ from tracekit.checks.parser import parse_requirement
 from tracekit.checks.requirements import Absence
 from tracekit.checks.results import CheckResult
 from tracekit.errors import UsageError
-from tracekit.load import open_trace
 from tracekit.model.vocabulary import Basis
 from tracekit.report.checks.github import to_github
 from tracekit.report.checks.json import to_json
@@ -125,7 +125,7 @@ def test_each_kind_needs_what_it_rests_on(kind: str, why: str) -> None:
 )
 def test_work_without_a_certain_owner_never_passes(text: str) -> None:
     """Two processes run a model of the same name, and the engine worked in each call for one of them."""
-    result = judged(analyze(open_trace(SAMPLES / "same-name-two-processes-macos27")), text)
+    result = judged(sample_analysis("same-name-two-processes-macos27"), text)
     assert result.outcome == "not measurable"
     assert "7 of 7 calls" in reason(result)
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from compare_support import INFO, LENGTHS, numbers, recorded, row
 from evidence_support import ane, core_ml, manual, prediction, with_evidence
+from sample_recordings import sample_analysis
 from trace_support import ANE, ANE_WAIT, BNNS, UI, trace_of
 
 from tracekit import Analysis, analyze, compare
@@ -314,7 +315,7 @@ def test_functions_without_a_symbol_are_one_per_binary() -> None:
 
 def test_a_sample_recording_whose_truth_is_known() -> None:
     """fallback-midway: six windows on the Neural Engine, then six on the CPU."""
-    whole = analyze(open_trace(SAMPLES / "fallback-midway-ios27"))
+    whole = sample_analysis("fallback-midway-ios27")
     halves = [
         analyze(
             open_trace(SAMPLES / "fallback-midway-ios27"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
 
 import pytest
-from compare_support import recorded
+from compare_support import INFO, recorded
 
-from tracekit import Analysis, analyze, compare
+from tracekit import Analysis, compare
 from tracekit.comparison.observations import Observations
 from tracekit.comparison.result import Caution
 from tracekit.comparison.sessions import SessionNoise
@@ -15,18 +17,19 @@ from tracekit.comparison.turns import find_order, judge_order
 from tracekit.report.comparison.headline import sentence
 
 pytestmark = pytest.mark.integration
+Side = Callable[[], list[Analysis]]
 MONDAY, TUESDAY = "2026-11-23T10:", "2026-11-24T10:"
 
 
+@cache
+def run_of(day: str, minute: int, factor: float, zone: str) -> Analysis:
+    """Return a run that begins in this minute; "" of a day is a start that is not known."""
+    lengths = [length * factor * (1 + minute / 5000) for length in (10.0, 12, 11, 13, 10, 12)]
+    return recorded(lengths, info=replace(INFO, start=f"{day}{minute:02}:00.000{zone}" if day else ""))
+
+
 def side(day: str, *minutes: int, factor: float = 1.0, zone: str = "+00:00") -> list[Analysis]:
-    """Return runs that begin in these minutes; "" of a day is a start that is not known."""
-    runs = []
-    for minute in minutes:
-        analysis = recorded([length * factor * (1 + minute / 5000) for length in (10.0, 12, 11, 13, 10, 12)])
-        start = f"{day}{minute:02}:00.000{zone}" if day else ""
-        trace = replace(analysis.trace, info=replace(analysis.trace.info, start=start))
-        runs.append(analyze(trace))
-    return runs
+    return [run_of(day, minute, factor, zone) for minute in minutes]
 
 
 def cautions(
@@ -42,42 +45,48 @@ def cautions(
 @pytest.mark.parametrize(
     ("base", "new", "facts"),
     [
-        (side(MONDAY, 0, 1, 2), side(TUESDAY, 2, 3, 4), {"first": "BASE", "gap_s": 86400.0}),
-        (side(TUESDAY, 0, 1, 2), side(MONDAY, 0, 1, 2), {"first": "NEW", "gap_s": 86280.0}),
-        (side(MONDAY, 0, 1), side(MONDAY, 5), {"first": "BASE", "gap_s": 240.0}),
+        (
+            partial(side, MONDAY, 0, 1, 2),
+            partial(side, TUESDAY, 2, 3, 4),
+            {"first": "BASE", "gap_s": 86400.0},
+        ),
+        (partial(side, TUESDAY, 0, 1, 2), partial(side, MONDAY, 0, 1, 2), {"first": "NEW", "gap_s": 86280.0}),
+        (partial(side, MONDAY, 0, 1), partial(side, MONDAY, 5), {"first": "BASE", "gap_s": 240.0}),
         # 10:05 at an hour east of Greenwich is before 10:00 at Greenwich.
-        (side(MONDAY, 0, 1), side(MONDAY, 5, 6, zone="+01:00"), {"first": "NEW", "gap_s": 3240.0}),
+        (
+            partial(side, MONDAY, 0, 1),
+            partial(side, MONDAY, 5, 6, zone="+01:00"),
+            {"first": "NEW", "gap_s": 3240.0},
+        ),
     ],
 )
-def test_sides_one_after_the_other(
-    base: list[Analysis], new: list[Analysis], facts: dict[str, object]
-) -> None:
-    assert cautions(base, new) == [Caution("not-in-turn", facts)]
+def test_sides_one_after_the_other(base: Side, new: Side, facts: dict[str, object]) -> None:
+    assert cautions(base(), new()) == [Caution("not-in-turn", facts)]
 
 
 @pytest.mark.parametrize(
     ("base", "new"),
     [
-        (side(MONDAY, 0, 2, 4), side(MONDAY, 1, 3, 5)),
-        (side(MONDAY, 0, 3, 4), side(MONDAY, 1, 2, 5)),
-        (side(MONDAY, 0), side(TUESDAY, 0)),  # one run per side is tested against nothing
-        (side("", 0), side("", 1)),
+        (partial(side, MONDAY, 0, 2, 4), partial(side, MONDAY, 1, 3, 5)),
+        (partial(side, MONDAY, 0, 3, 4), partial(side, MONDAY, 1, 2, 5)),
+        (partial(side, MONDAY, 0), partial(side, TUESDAY, 0)),  # one run per side is tested against nothing
+        (partial(side, "", 0), partial(side, "", 1)),
     ],
 )
-def test_sides_without_a_caution(base: list[Analysis], new: list[Analysis]) -> None:
-    assert cautions(base, new) == []
+def test_sides_without_a_caution(base: Side, new: Side) -> None:
+    assert cautions(base(), new()) == []
 
 
 @pytest.mark.parametrize(
     "new",
     [
-        side("", 2, 3),  # no start
-        side(TUESDAY, 2, 3, zone=""),  # a time of no zone
+        partial(side, "", 2, 3),  # no start
+        partial(side, TUESDAY, 2, 3, zone=""),  # a time of no zone
     ],
 )
-def test_an_order_that_is_not_recorded_is_a_caution(new: list[Analysis]) -> None:
-    assert cautions(side(MONDAY, 0, 1), new) == [Caution("order-unknown")]
-    text = sentence(compare(side(MONDAY, 0, 1), new))
+def test_an_order_that_is_not_recorded_is_a_caution(new: Side) -> None:
+    assert cautions(side(MONDAY, 0, 1), new()) == [Caution("order-unknown")]
+    text = sentence(compare(side(MONDAY, 0, 1), new()))
     assert text.endswith(
         "But the recordings do not show whether BASE and NEW were recorded in turn: if not, what else changed"
         " in between may explain a difference."

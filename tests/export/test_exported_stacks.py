@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from export_support import HOSTILE, RECORDINGS, recording, two_windows, window
+from export_support import HOSTILE, RECORDINGS, two_windows, window
 from random_samples import random_analysis
+from sample_recordings import sample_analysis
 from trace_support import ANE, MS, UI, trace_of
 
 from tracekit import analyze
@@ -53,7 +54,7 @@ def test_of_several_windows_a_sample_has_the_one_that_began_last() -> None:
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_groups_hold_every_sample_and_weight_by_engine(name: str) -> None:
-    analysis = recording(name)
+    analysis = sample_analysis(name)
     groups = ExportView(analysis).groups
     assert (groups.samples.sum(), groups.weight.sum()) == (
         len(analysis.trace.samples),

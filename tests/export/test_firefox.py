@@ -21,7 +21,6 @@ from export_support import (
     npm_package,
     output_of,
     program,
-    recording,
     two_windows,
     window,
     with_tracks,
@@ -29,6 +28,7 @@ from export_support import (
 )
 from fake_xctrace_support import until
 from random_samples import random_analysis
+from sample_recordings import sample_analysis
 from trace_support import ANE, trace_of
 
 from tracekit import Analysis, analyze
@@ -138,14 +138,14 @@ def test_windows_intervals_signposts_and_tracks_are_markers() -> None:
 
 
 def test_a_windows_marker_stands_on_its_thread() -> None:
-    document = exported(recording("ane-espresso-macos13"))
+    document = exported(sample_analysis("ane-espresso-macos13"))
     threads = {thread for thread, _, _, _, data in markers(document) if data["type"] == "InferenceWindow"}
     assert threads <= {thread["name"] for thread in document["threads"] if thread["samples"]["length"]}
 
 
 @pytest.mark.parametrize("name", [*RECORDINGS, *AWKWARD])
 def test_no_sample_is_lost_and_every_reference_resolves(name: str) -> None:
-    analysis = awkward()[name] if name in AWKWARD else recording(name)
+    analysis = awkward()[name] if name in AWKWARD else sample_analysis(name)
     document = exported(analysis)
     written_samples = samples(document)
     factor = 1e6 if analysis.trace.weight_unit == "ns" else 1
@@ -218,7 +218,7 @@ def is_loaded(cli: Callable[..., str]) -> bool:
 )
 def test_the_profilers_own_code_loads_it(name: str, tmp_path: Path) -> None:
     script = npm_package("@firefox-devtools/profiler-cli") / "dist/profiler-cli.js"
-    analysis = awkward()[name] if name in AWKWARD else recording(name)
+    analysis = awkward()[name] if name in AWKWARD else sample_analysis(name)
     file = tmp_path / "x.profile.json"
     file.write_bytes(written(write_firefox, analysis))
 

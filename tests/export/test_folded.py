@@ -6,7 +6,8 @@ import re
 from dataclasses import replace
 
 import pytest
-from export_support import AWKWARD, RECORDINGS, awkward, recording, two_windows, with_names, written
+from export_support import AWKWARD, RECORDINGS, awkward, two_windows, with_names, written
+from sample_recordings import sample_analysis
 from trace_support import UI, trace_of
 
 from tracekit import analyze
@@ -77,7 +78,7 @@ def weights(text: str) -> int:
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_no_weight_is_lost(name: str) -> None:
-    analysis = recording(name)
+    analysis = sample_analysis(name)
     for root in (None, ("engine", "window", "phase"), ()):
         text = written(write_folded, analysis, **({} if root is None else {"root": root})).decode()
         assert weights(text) == analysis.trace.weights.sum()

@@ -7,17 +7,8 @@ import io
 
 import pandas as pd
 import pytest
-from export_support import (
-    AWKWARD,
-    HOSTILE,
-    RECORDINGS,
-    awkward,
-    recording,
-    two_windows,
-    window,
-    with_names,
-    written,
-)
+from export_support import AWKWARD, HOSTILE, RECORDINGS, awkward, two_windows, window, with_names, written
+from sample_recordings import sample_analysis
 from trace_support import ANE, trace_of
 
 from tracekit import Analysis, analyze
@@ -88,7 +79,7 @@ def test_the_command_offers_every_table() -> None:
 @pytest.mark.parametrize("name", RECORDINGS)
 @pytest.mark.parametrize("table", TABLES)
 def test_parquet_keeps_rows_values_and_types(name: str, table: str) -> None:
-    analysis = recording(name)
+    analysis = sample_analysis(name)
     made, back = next(TABLES[table](analysis).iter_blocks(1 << 30)), parquet(analysis, table)
     assert len(back) == len(made)
     for column, dtype in made.dtypes.items():
@@ -142,7 +133,7 @@ def test_a_spreadsheet_sees_no_formula(text: str) -> None:
 
 
 def test_counters_stand_beside_their_samples() -> None:
-    analysis = recording("counters-bnns-macos15")
+    analysis = sample_analysis("counters-bnns-macos15")
     for event in analysis.trace.counters:
         assert parquet(analysis)[f"counter {event}"].tolist() == analysis.trace.counters[event].tolist()
     assert len(analysis.trace.counters.columns) > 0

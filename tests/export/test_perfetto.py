@@ -17,13 +17,13 @@ from export_support import (
     awkward,
     node,
     python_package,
-    recording,
     two_windows,
     window,
     with_tracks,
     written,
 )
 from random_samples import random_analysis
+from sample_recordings import sample_analysis
 from trace_support import ANE, MS, UI, trace_of
 
 from tracekit import Analysis, analyze
@@ -247,7 +247,7 @@ def test_samples_have_their_stacks_outermost_first_and_their_weights() -> None:
 @pytest.mark.integration
 @pytest.mark.parametrize("name", [*RECORDINGS, *AWKWARD])
 def test_no_sample_and_no_weight_is_lost(name: str) -> None:
-    analysis = awkward()[name] if name in AWKWARD else recording(name)
+    analysis = awkward()[name] if name in AWKWARD else sample_analysis(name)
     packets = decoded(analysis)
     rows = samples(packets)
     whole = int(analysis.trace.weights.sum())
@@ -327,7 +327,7 @@ def _cells(batch: Any) -> list[Any]:
 @pytest.mark.consumers
 def test_trace_processor_reads_everything_without_complaint(tmp_path: Path) -> None:
     """One process reads all traces: trace processor takes longer to load than any of them."""
-    analyses = {**{name: recording(name) for name in RECORDINGS}, **awkward()}
+    analyses = {**{name: sample_analysis(name) for name in RECORDINGS}, **awkward()}
     answers = asked(
         tmp_path, [(written(write_perfetto, analysis), queries(analysis)) for analysis in analyses.values()]
     )

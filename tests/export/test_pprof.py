@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from export_support import AWKWARD, RECORDINGS, awkward, output_of, program, recording, two_windows, written
+from export_support import AWKWARD, RECORDINGS, awkward, output_of, program, two_windows, written
+from sample_recordings import sample_analysis
 from trace_support import MS, trace_of
 
 from tracekit import Analysis, analyze
@@ -104,7 +105,7 @@ def test_recursion_at_one_address_stays_as_deep_as_it_is() -> None:
 
 
 def test_binaries_are_mappings_with_build_ids_and_the_program_is_the_first() -> None:
-    analysis = recording("fallback-midway-ios27")
+    analysis = sample_analysis("fallback-midway-ios27")
     profile, stacks = decoded(analysis), analysis.trace.stacks
     texts = profile.string_table
     mappings = {
@@ -130,7 +131,7 @@ def test_binaries_are_mappings_with_build_ids_and_the_program_is_the_first() -> 
 
 @pytest.mark.parametrize("name", [*RECORDINGS, *AWKWARD])
 def test_no_sample_and_no_weight_is_lost(name: str) -> None:
-    analysis = awkward()[name] if name in AWKWARD else recording(name)
+    analysis = awkward()[name] if name in AWKWARD else sample_analysis(name)
     written_samples = samples(decoded(analysis))
     assert sum(value[0] for _, value, _ in written_samples) == len(analysis.trace.samples)
     assert sum(value[1] for _, value, _ in written_samples) == analysis.trace.weights.sum()
@@ -144,7 +145,7 @@ def test_the_same_trace_gives_the_same_bytes() -> None:
 @pytest.mark.parametrize("name", [*RECORDINGS, *(name for name in AWKWARD if name != "nothing")])
 def test_go_tool_pprof_counts_engines_as_we_do(name: str, tmp_path: Path) -> None:
     go = program("go")
-    analysis = awkward()[name] if name in AWKWARD else recording(name)
+    analysis = awkward()[name] if name in AWKWARD else sample_analysis(name)
     file = tmp_path / "x.pb.gz"
     file.write_bytes(written(write_pprof, analysis))
     place = {"HOME": str(tmp_path), "PPROF_TMPDIR": str(tmp_path), "GOFLAGS": "-mod=mod"}

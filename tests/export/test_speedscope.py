@@ -8,18 +8,9 @@ from typing import Any
 
 import jsonschema
 import pytest
-from export_support import (
-    AWKWARD,
-    RECORDINGS,
-    as_json,
-    awkward,
-    node,
-    npm_package,
-    recording,
-    two_windows,
-    written,
-)
+from export_support import AWKWARD, RECORDINGS, as_json, awkward, node, npm_package, two_windows, written
 from random_samples import random_analysis
+from sample_recordings import sample_analysis
 from trace_support import ANE, MS, UI, trace_of
 
 from tracekit import Analysis, analyze
@@ -113,7 +104,7 @@ def test_early_samples_never_make_time_run_backwards() -> None:
 
 
 def test_a_function_is_one_frame_whatever_its_addresses() -> None:
-    analysis = recording("gpu-mpsgraph-macos15")
+    analysis = sample_analysis("gpu-mpsgraph-macos15")
     frames = exported(analysis)["shared"]["frames"]
     named = [(frame["name"], frame.get("file")) for frame in frames]
     assert len(named) == len(set(named))
@@ -132,7 +123,7 @@ def test_cycles_have_no_time_axis() -> None:
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_no_weight_is_lost(name: str) -> None:
-    analysis = recording(name)
+    analysis = sample_analysis(name)
     assert weight(exported(analysis)) == analysis.trace.weights.sum()
 
 
@@ -146,7 +137,7 @@ def test_awkward_traces_give_valid_files(name: str) -> None:
 @pytest.mark.parametrize("name", [*RECORDINGS, *AWKWARD])
 def test_files_fit_the_schema_of_speedscope(name: str) -> None:
     schema = json.loads((npm_package("speedscope") / "dist/release/file-format-schema.json").read_text())
-    document = exported(awkward()[name] if name in AWKWARD else recording(name))
+    document = exported(awkward()[name] if name in AWKWARD else sample_analysis(name))
     jsonschema.Draft7Validator(schema).validate(document)
 
 
@@ -154,7 +145,7 @@ def test_files_fit_the_schema_of_speedscope(name: str) -> None:
 def test_speedscope_imports_every_weight(tmp_path: Path) -> None:
     """One process imports all files: speedscope's bundle takes longer to load than any file."""
     folder = npm_package("speedscope") / "dist/release"
-    analyses = {**{name: recording(name) for name in RECORDINGS}, **awkward()}
+    analyses = {**{name: sample_analysis(name) for name in RECORDINGS}, **awkward()}
     files = [tmp_path / f"{number}.json" for number in range(len(analyses))]
     for file, analysis in zip(files, analyses.values(), strict=True):
         file.write_bytes(written(write_speedscope, analysis, root=("engine",)))

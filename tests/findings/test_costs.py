@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sample_recordings import sample_analysis
 
-from tracekit import Analysis, analyze, open_trace
+from tracekit import Analysis
 from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.analysis.findings.find import KINDS
 from tracekit.analysis.findings.finding import Finding, WindowRanges
@@ -25,7 +26,7 @@ INFO = TraceInfo("literal", "xctrace-xml", duration_ns=1_000 * MS)
 
 @cache
 def analysis_of(recording: str) -> Analysis:
-    return analyze(open_trace(SAMPLES / recording))
+    return sample_analysis(recording)
 
 
 def lost(kind: str, lost_ns: int | None, calls: int = 9, severity: str = "warning") -> Finding[Any]:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from evidence_support import OTHER_APP, Signpost, ane, core_ml, mps, prediction, with_evidence
+from sample_recordings import sample_analysis
 from trace_support import ANE, BNNS, CALL, LOAD, MS, RUNTIME, UI, Sample, trace_of
 
 from tracekit import Analysis, analyze
 from tracekit.analysis.findings.finding import Finding, WindowRanges
 from tracekit.analysis.findings.kind import Kind
-from tracekit.load import open_trace
 from tracekit.model.tables import TableInfo
 from tracekit.model.trace import Issue, Trace
 from tracekit.report.wording.findings import FindingText, finding_text
@@ -288,7 +288,7 @@ def test_instruments_that_were_recorded_and_not_exported() -> None:
     ],
 )
 def test_sample_recordings(recording: str, expected: set[str]) -> None:
-    analysis = analyze(open_trace(SAMPLES / recording))
+    analysis = sample_analysis(recording)
     assert {kind for kind in kinds(analysis) if kind.about in ("recording", "limit")} == expected
 
 

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sample_recordings import sample_analysis
 
-from tracekit import analyze
 from tracekit.analysis.findings.finding import Finding
-from tracekit.load import open_trace
 
 pytestmark = pytest.mark.integration
 
@@ -30,7 +29,7 @@ ABOUT_THE_RECORDING = {
 
 
 def findings_of(recording: str) -> list[Finding]:
-    analysis = analyze(open_trace(SAMPLES / recording))
+    analysis = sample_analysis(recording)
     return [finding for finding in analysis.findings if finding.kind not in ABOUT_THE_RECORDING]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from sample_recordings import sample_analysis
 from thread_support import SAMPLE_TEXT
 
 import tracekit
@@ -28,7 +29,7 @@ TIMED = ("two-copies-ios27", "fallback-midway-ios27", "coreai-and-coreml-ios27")
 
 
 def tables_of(name: str, origin: Origin = ORIGIN) -> Tables:
-    return build_analysis_tables(tracekit.analyze(tracekit.open_trace(SAMPLES / name)), origin)
+    return build_analysis_tables(sample_analysis(name), origin)
 
 
 def rows(table: pa.Table, *columns: str) -> list[tuple[Any, ...]]:

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 from markdown_support import shown
-from view_support import RECORDINGS, recording
+from sample_recordings import sample_analysis
+from view_support import RECORDINGS
 
 from tracekit import Analysis, compare
 from tracekit.report.analysis.document import build_document
@@ -107,9 +108,9 @@ def find_missing(document: Sequence[Section], printed: str, has_empty: bool, mos
 @pytest.mark.parametrize("format_", FORMATS)
 def test_a_format_prints_each_text_of_the_document_in_its_order(format_: str, name: str) -> None:
     extent, read = FORMATS[format_]
-    document = [section for section in build_document(recording(name), extent) if has_words(section)]
+    document = [section for section in build_document(sample_analysis(name), extent) if has_words(section)]
     most = 27 if "text" in format_ else 10_000
-    assert find_missing(document, read(recording(name)), format_ == "html", most) == []
+    assert find_missing(document, read(sample_analysis(name)), format_ == "html", most) == []
 
 
 def has_words(section: Section) -> bool:
@@ -127,9 +128,9 @@ def tables_of(extent: Extent, analysis: Analysis) -> dict[tuple[str, str], list[
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_formats_differ_in_how_much_they_print_and_in_no_digit(name: str) -> None:
-    page = tables_of(PAGE, recording(name))
+    page = tables_of(PAGE, sample_analysis(name))
     for extent in (replace(SHORT_TEXT, is_folded=False), VERBOSE_TEXT, TICKET):
-        for column, cells in tables_of(extent, recording(name)).items():
+        for column, cells in tables_of(extent, sample_analysis(name)).items():
             count = min(len(cells), len(page[column]))
             if column[1] != "why":  # the letters of reasons, in order of the rows
                 assert cells[:count] == page[column][:count], column
@@ -137,7 +138,7 @@ def test_formats_differ_in_how_much_they_print_and_in_no_digit(name: str) -> Non
 
 @pytest.mark.parametrize("new", ["concurrent-models-ios27", "ane-e5rt-macos26", "text-addresses-ios16"])
 def test_a_comparison_is_one_document_too(new: str) -> None:
-    comparison = compare(recording("fallback-midway-ios27"), recording(new))
+    comparison = compare(sample_analysis("fallback-midway-ios27"), sample_analysis(new))
     document = comparison_document.build_document(comparison, (), 10)
     for printed in (
         read_text(print_text(document, Page(has_whole_tables=True))),

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from sample_recordings import sample_analysis
 from view_support import (
     ANE,
     BNNS,
@@ -27,7 +28,6 @@ from view_support import (
     inflated,
     manual,
     prediction,
-    recording,
     replace,
     trace_of,
     with_evidence,
@@ -215,7 +215,7 @@ def harmless_report() -> Parsed:
 
 @pytest.mark.parametrize("name", ["fallback-midway-ios27", "counters-bnns-macos15"])
 def test_the_policy_allows_what_stands_in_the_file_and_nothing_else(name: str) -> None:
-    text = to_html(recording(name))
+    text = to_html(sample_analysis(name))
     (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', text)
     (script,) = re.findall(r'<script type="module">(.*?)</script>', text, re.DOTALL)
     (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
@@ -236,7 +236,7 @@ def _digest(text: str) -> str:
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_a_report_is_well_formed_and_refers_to_nothing(name: str) -> None:
-    text = to_html(recording(name))
+    text = to_html(sample_analysis(name))
     document = parsed(text)
     assert text.startswith("<!doctype html>\n<html lang=")
     assert loading_attributes(document) == []
@@ -267,7 +267,7 @@ def test_the_style_sheet_and_the_script_load_nothing() -> None:
 
 
 def test_the_only_link_is_the_writers() -> None:
-    text = to_html(recording("fallback-midway-ios27"), Extras(link="https://example.com/?a=1&b=2"))
+    text = to_html(sample_analysis("fallback-midway-ios27"), Extras(link="https://example.com/?a=1&b=2"))
     links = loading_attributes(parsed(text))
     assert links == [("a", "href", "https://example.com/?a=1&b=2")]
     assert 'rel="noreferrer"' in text
@@ -286,7 +286,7 @@ def test_the_only_link_is_the_writers() -> None:
     ],
 )
 def test_a_link_that_is_none_of_the_webs_is_dropped(link: str) -> None:
-    document = parsed(to_html(recording("fallback-midway-ios27"), Extras(link=link)))
+    document = parsed(to_html(sample_analysis("fallback-midway-ios27"), Extras(link=link)))
     assert loading_attributes(document) == []
     assert "a" not in {name for _, name, _ in document.structure}
 
@@ -324,7 +324,7 @@ def test_the_writers_words_are_text_as_well(kind: str, where: str) -> None:
     def report(value: str) -> Parsed:
         held = {"commands": (value,), "notes": (Note(5, value),)}
         words: Any = {where: held.get(where, value)}
-        text = to_html(recording("kperf-samples-macos26"), Extras(**words))
+        text = to_html(sample_analysis("kperf-samples-macos26"), Extras(**words))
         assert text.encode("utf-8")
         return parsed(text)
 
@@ -334,7 +334,7 @@ def test_the_writers_words_are_text_as_well(kind: str, where: str) -> None:
 @pytest.mark.parametrize("kind", [*HOSTILE, "surrogate"])
 def test_a_link_adds_a_link_or_nothing(kind: str) -> None:
     word = {**HOSTILE, "surrogate": "a\udc80\ud800"}[kind]
-    analysis = recording("kperf-samples-macos26")
+    analysis = sample_analysis("kperf-samples-macos26")
     without, harmless, hostile = (
         parsed(to_html(analysis, Extras(link=link)))
         for link in ("", "https://example.com/", f"https://example.com/{word}")
@@ -367,8 +367,8 @@ def literal(**changes: Any) -> Analysis:
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_every_section_is_there_in_order(name: str) -> None:
-    text = to_html(recording(name))
-    sections = SECTIONS if recording(name).generations is not None else SECTIONS_WITHOUT_REQUESTS
+    text = to_html(sample_analysis(name))
+    sections = SECTIONS if sample_analysis(name).generations is not None else SECTIONS_WITHOUT_REQUESTS
     assert re.findall(r'<section id="([^"]*)"', text) == sections
     for name in sections:
         assert len(section_of(text, name)) > 5
@@ -466,7 +466,7 @@ def test_cycles_are_shown_as_cycles() -> None:
 
 
 def test_counters_are_summed_by_engine() -> None:
-    words = section_of(to_html(recording("counters-bnns-macos15")), "counters")
+    words = section_of(to_html(sample_analysis("counters-bnns-macos15")), "counters")
     assert "Sums over samples" in words
     assert re.search(r"CPU( [\d,]+){2,}", words)
 

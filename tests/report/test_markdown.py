@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 from markdown_support import formats, shown, tables
+from sample_recordings import sample_analysis
 from view_support import (
     ANE,
     BNNS,
@@ -17,7 +18,6 @@ from view_support import (
     analyze,
     ane,
     prediction,
-    recording,
     replace,
     trace_of,
     with_evidence,
@@ -117,14 +117,14 @@ def literal(word: str = "Net", **changes: object) -> Analysis:
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_a_recordings_tables_are_whole(name: str) -> None:
-    text = to_markdown(recording(name))
+    text = to_markdown(sample_analysis(name))
     parsed = tables(text)
     assert parsed
     for header, rule, *rows in parsed:
         assert all(re.fullmatch("-+:?", cell) for cell in rule)
         assert {len(row) for row in (header, rule, *rows)} == {len(header)}
         assert rows
-    assert f"**{plain(recording(name).headline)}**" in text
+    assert f"**{plain(sample_analysis(name).headline)}**" in text
     assert text.endswith("\n")
     assert not text.endswith("\n\n")
     assert len(text) < 12_000

@@ -8,10 +8,11 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from sample_recordings import sample_analysis
 from trace_support import UI, trace_of
 from view_support import view_of
 
-from tracekit import Analysis, analyze, open_trace
+from tracekit import analyze
 from tracekit.analysis.diagnostics import Diagnostic
 from tracekit.model.issue_codes import ANE_BUSY, CALLS, LENGTHS, RUN, SAMPLES, TABLES, Reach, find_reach
 from tracekit.model.trace import Issue
@@ -23,10 +24,6 @@ from tracekit.report.viewmodel.view import Extras
 pytestmark = pytest.mark.integration
 
 SAMPLE_TRACES = Path(__file__).resolve().parents[2] / "sample_traces"
-
-
-def analysis_of(name: str) -> Analysis:
-    return analyze(open_trace(SAMPLE_TRACES / name))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +44,7 @@ def test_what_an_issue_limits(code: str, message: str, reach: Reach) -> None:
 def test_the_json_has_what_each_issue_affects() -> None:
     issues = {
         issue["code"]: issue["affects"]
-        for issue in to_dict(analysis_of("failing-requests-macos27"))["issues"]
+        for issue in to_dict(sample_analysis("failing-requests-macos27"))["issues"]
     }
     assert issues["ane-requests-failed"] == {
         "part": "verdicts",
@@ -72,7 +69,7 @@ def pooled(text: str) -> str:
     "name", ["failing-requests-macos27", "concurrent-models-ios27", "kperf-samples-macos26"]
 )
 def test_the_text_shows_each_limit_once(name: str, verbose: bool) -> None:
-    analysis = analysis_of(name)
+    analysis = sample_analysis(name)
     text = pooled(analysis.to_text(verbose=verbose))
     for issue in analysis.issues:
         is_referred = not verbose and issue.code in ("ane-requests-failed", "operators-not-on-ane")
@@ -81,7 +78,7 @@ def test_the_text_shows_each_limit_once(name: str, verbose: bool) -> None:
 
 
 def test_what_a_finding_quotes_is_not_repeated() -> None:
-    analysis = analysis_of("kperf-samples-macos26")
+    analysis = sample_analysis("kperf-samples-macos26")
     trace = replace(
         analysis.trace, issues=(Issue("warning", "recording-issue", "Instruments lost 7 events"),)
     )
@@ -102,7 +99,7 @@ def test_limits_are_other_ones_beside_a_finding_alone() -> None:
 
 
 def test_a_limit_stands_at_its_number_and_below_its_table() -> None:
-    lines = analysis_of("failing-requests-macos27").to_text().splitlines()
+    lines = sample_analysis("failing-requests-macos27").to_text().splitlines()
     failed = [line.split()[:2] for line in lines if "UNKNOWN [2]" in line]
     assert failed == [["SpeechEncoder", number] for number in ("4", "8", "9")]
     assert any(line.split()[:5] == ["ANE", "110", "ms", "[4][5]", "34"] for line in lines)
@@ -116,13 +113,13 @@ def test_a_limit_stands_at_its_number_and_below_its_table() -> None:
 
 
 def test_a_warning_about_the_whole_answer_stands_below_the_headline() -> None:
-    sections = analysis_of("kperf-samples-macos26").to_text().split("\n\n")
+    sections = sample_analysis("kperf-samples-macos26").to_text().split("\n\n")
     answer = [section for section in sections if not section.startswith("Findings")]
     assert answer[1].startswith("warning: 'time-sample' has addresses without symbols")
 
 
 def test_limits_of_some_windows_and_models() -> None:
-    analysis = analysis_of("coreai-and-coreml-ios27")
+    analysis = sample_analysis("coreai-and-coreml-ios27")
     names = analysis.window_rows["model"].astype("str")
     some = tuple(int(row) for row in (names == names[0]).to_numpy().nonzero()[0])
     limited = replace(
@@ -145,7 +142,7 @@ def test_limits_of_some_windows_and_models() -> None:
 
 def test_many_alike_are_counted() -> None:
     issues = tuple(Issue("warning", "recording-issue", f"problem {number}") for number in range(9))
-    text = replace(analysis_of("kperf-samples-macos26"), diagnostics=issues).to_text()
+    text = replace(sample_analysis("kperf-samples-macos26"), diagnostics=issues).to_text()
     assert "problem 2 (recording-issue)\n… and 6 others (recording-issue)\n" in text
     assert "problem 3" not in text
 
@@ -155,7 +152,7 @@ def without_markup(markup: str) -> str:
 
 
 def test_the_pages_show_each_limit_once_with_its_mark() -> None:
-    analysis = analysis_of("failing-requests-macos27")
+    analysis = sample_analysis("failing-requests-macos27")
     shown = sections(analysis, Extras())
     text = without_markup("".join(shown.values()))
     for issue in analysis.issues:
@@ -170,7 +167,7 @@ def test_the_pages_show_each_limit_once_with_its_mark() -> None:
 
 
 def test_the_ticket_and_the_notebook_mark_their_tables() -> None:
-    analysis = analysis_of("concurrent-models-ios27")
+    analysis = sample_analysis("concurrent-models-ios27")
     ticket = analysis.to_markdown()
     assert r"| ANE | 185 ms \[1\] |" in ticket
     assert ticket.index(r"185 ms \[1\]") < ticket.index(r"- \[1\] warning: 4 of 18")

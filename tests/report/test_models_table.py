@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 import pytest
 from evidence_support import ane, prediction, with_evidence
+from sample_recordings import sample_analysis
 from trace_support import UI, trace_of
 
-from tracekit import Analysis, analyze, open_trace
+from tracekit import Analysis, analyze
 from tracekit.report.analysis.document import build_document
 from tracekit.report.analysis.extent import PAGE, SHORT_TEXT
 from tracekit.report.analysis.models_table import list_models
@@ -24,11 +24,6 @@ WAITING = [
 ]
 
 
-@cache
-def sample(name: str) -> Analysis:
-    return analyze(open_trace(SAMPLES / name))
-
-
 def models_in_turn(count: int) -> Analysis:
     """Return one call each of so many models, the first the longest, all on the Neural Engine."""
     rows = []
@@ -41,7 +36,7 @@ def models_in_turn(count: int) -> Analysis:
 
 @pytest.mark.integration
 def test_the_sentence_has_the_models_and_what_costs_most() -> None:
-    assert sample("waiting-app-ios27").headline == (
+    assert sample_analysis("waiting-app-ios27").headline == (
         "Segmenter, Tagger and Classifier ran on the Neural Engine in all 21 calls."
         " Costs most: work between calls (Segmenter), 324 ms (sampled)."
     )
@@ -49,7 +44,7 @@ def test_the_sentence_has_the_models_and_what_costs_most() -> None:
 
 @pytest.mark.integration
 def test_the_table_in_text_fits_a_terminal() -> None:
-    lines = sample("waiting-app-ios27").to_text().splitlines()
+    lines = sample_analysis("waiting-app-ios27").to_text().splitlines()
     start = next(row for row, line in enumerate(lines) if line.startswith("model  "))
     table = lines[start : start + 4]
     assert [" ".join(line.split()) for line in table] == [" ".join(row) for row in WAITING]
@@ -58,7 +53,7 @@ def test_the_table_in_text_fits_a_terminal() -> None:
 
 @pytest.mark.integration
 def test_the_table_in_markdown() -> None:
-    lines = sample("waiting-app-ios27").to_markdown().splitlines()
+    lines = sample_analysis("waiting-app-ios27").to_markdown().splitlines()
     start = next(row for row, line in enumerate(lines) if line.startswith("| model "))
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[start : start + 5]]
     assert [cells[0], *cells[2:]] == WAITING
@@ -66,7 +61,7 @@ def test_the_table_in_markdown() -> None:
 
 @pytest.mark.integration
 def test_a_page_draws_the_parts_of_the_budgets() -> None:
-    document = build_document(sample("waiting-app-ios27"), PAGE)
+    document = build_document(sample_analysis("waiting-app-ios27"), PAGE)
     markup = print_html(document)["verdict"]
     titles = [part.split("</title>")[0] for part in markup.split("<title>")[1:]]
     assert [title.split(",")[0] for title in titles] == [
@@ -80,12 +75,12 @@ def test_a_page_draws_the_parts_of_the_budgets() -> None:
 
 @pytest.mark.integration
 def test_one_model_has_a_sentence_only() -> None:
-    assert list_models(sample("fallback-midway-ios27")) == ()
+    assert list_models(sample_analysis("fallback-midway-ios27")) == ()
 
 
 @pytest.mark.integration
 def test_a_model_without_a_warning_has_the_largest_part_of_its_calls() -> None:
-    (table,) = list_models(sample("concurrent-engines-macos27"))
+    (table,) = list_models(sample_analysis("concurrent-engines-macos27"))
     assert dict(zip(table.columns[0].texts, table.columns[4].texts, strict=True)) == {
         "Detector": "54.2 ms: Neural Engine",
         "Upscaler": "50.2 ms: GPU",

@@ -9,9 +9,10 @@ import pytest
 import view_fixture
 from browser_support import barriers
 from page_support import Opened, chosen, drag, flame_note, point_at, settled
+from sample_recordings import sample_analysis
 from trace_support import MS
 from view_fixture import Payload, small_view
-from view_support import analyze, recording, trace_of
+from view_support import analyze, trace_of
 
 from tracekit.report.html import page
 from tracekit.report.viewmodel.view import view_block
@@ -205,7 +206,7 @@ def test_what_is_too_narrow_has_a_box_of_its_own_upside_down_as_well(opened: Ope
 def test_with_system_libraries_hidden_no_work_is_blank(opened: Opened) -> None:
     """In this recording, workers have frames of the system only."""
     tab = opened(
-        text=page.to_html(recording("fallback-midway-ios27")), fragment="#hide=1", color_scheme="light"
+        text=page.to_html(sample_analysis("fallback-midway-ios27")), fragment="#hide=1", color_scheme="light"
     )
     tab.wait_for_selector("html[data-ready]")
     assert blank_columns(tab) == 0

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser_support import barriers
 from page_support import settled
+from sample_recordings import sample_analysis
 from thread_support import ELSEWHERE, ON_ANE, Thread, text_trace
 
 import tracekit
-from tracekit import Analysis, compare
+from tracekit import compare
 from tracekit.report.html import compare_page, page
 from tracekit.report.viewmodel.view import Extras
 
@@ -21,11 +21,6 @@ pytestmark = pytest.mark.integration
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e=cmd()|\x00\x1b[2J"
-
-
-@cache
-def analysis_of(name: str) -> Analysis:
-    return tracekit.analyze(tracekit.open_trace(SAMPLES / name))
 
 
 def shown(opened: Any, text: str, **options: Any) -> Any:
@@ -36,7 +31,7 @@ def shown(opened: Any, text: str, **options: Any) -> Any:
 
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in SAMPLES.glob("*/truth.json")))
 def test_every_sample_recording_has_a_page_that_starts(opened: Any, name: str) -> None:
-    analysis = analysis_of(name)
+    analysis = sample_analysis(name)
     tab = shown(opened, page.to_html(analysis))
     assert analysis.headline.split(":")[0][:60] in tab.locator("#verdict").inner_text()
     assert (
@@ -46,7 +41,7 @@ def test_every_sample_recording_has_a_page_that_starts(opened: Any, name: str) -
 
 
 def test_a_report_ends_soon_and_its_details_open(opened: Any) -> None:
-    tab = shown(opened, page.to_html(analysis_of("waiting-app-ios27")))
+    tab = shown(opened, page.to_html(sample_analysis("waiting-app-ios27")))
     tab.set_viewport_size({"width": 1440, "height": 900})
     assert tab.locator("#calltree").bounding_box()["y"] < 5_000
     assert tab.evaluate("document.documentElement.scrollHeight") < 6_000
@@ -60,7 +55,7 @@ def test_a_report_ends_soon_and_its_details_open(opened: Any) -> None:
 
 
 def test_limits_are_marked_in_the_table_and_noted_below_it(opened: Any) -> None:
-    tab = shown(opened, page.to_html(analysis_of("failing-requests-macos27")))
+    tab = shown(opened, page.to_html(sample_analysis("failing-requests-macos27")))
     rows = tab.locator("#windows-live tbody tr")
     texts = [rows.nth(row).locator("td").nth(5).inner_text().split() for row in (2, 3)]
     assert texts == [["ANE", "a"], ["UNKNOWN", "b", "[2]"]]
@@ -70,7 +65,7 @@ def test_limits_are_marked_in_the_table_and_noted_below_it(opened: Any) -> None:
 
 
 def test_a_finding_selects_its_calls_and_gives_its_command(opened: Any) -> None:
-    text = page.to_html(analysis_of("fallback-midway-ios27"))
+    text = page.to_html(sample_analysis("fallback-midway-ios27"))
     tab = shown(opened, text)
     item = tab.locator(".finding", has_text="SpeechEncoder left the Neural Engine after its 6th call")
     assert item.locator(".severity").inner_text() == "!"
@@ -115,7 +110,7 @@ def test_hostile_names_are_text(opened: Any) -> None:
 
 
 def test_without_javascript_the_report_is_read_all_the_same(opened: Any) -> None:
-    tab = opened(text=page.to_html(analysis_of("fallback-midway-ios27")), java_script_enabled=False)
+    tab = opened(text=page.to_html(sample_analysis("fallback-midway-ios27")), java_script_enabled=False)
     assert tab.locator("#timeline-static svg").is_visible()
     assert tab.locator("#windows-static tbody tr").count() == 12
     assert "tracekit record --app SampleApp" in tab.locator("#findings .command").first.inner_text()
@@ -123,7 +118,7 @@ def test_without_javascript_the_report_is_read_all_the_same(opened: Any) -> None
 
 
 def test_a_comparison_shows_both_timelines_which_move_together(opened: Any) -> None:
-    base, new = analysis_of("ane-intervals-macos26"), analysis_of("fallback-midway-ios27")
+    base, new = sample_analysis("ane-intervals-macos26"), sample_analysis("fallback-midway-ios27")
     tab = shown(opened, compare_page.to_html(compare([base], [new]), base, new))
     assert not tab.locator("#timeline-base").is_visible()
     tab.locator("#timelines summary").first.click()
@@ -144,7 +139,7 @@ def test_a_comparison_shows_both_timelines_which_move_together(opened: Any) -> N
 
 
 def test_the_chart_of_differences_fits_a_phone_without_javascript(opened: Any) -> None:
-    base, new = analysis_of("fallback-midway-ios27"), analysis_of("concurrent-models-ios27")
+    base, new = sample_analysis("fallback-midway-ios27"), sample_analysis("concurrent-models-ios27")
     text = compare_page.to_html(compare([base], [new]), base, new)
     tab = opened(text=text, java_script_enabled=False, viewport={"width": 390, "height": 844})
     line = tab.locator("#charts .forest li").first
@@ -159,7 +154,7 @@ def test_the_chart_of_differences_fits_a_phone_without_javascript(opened: Any) -
 
 
 def test_written_pages_are_accessible(opened: Any, axe: str) -> None:
-    base, new = analysis_of("counters-bnns-macos15"), analysis_of("fallback-midway-ios27")
+    base, new = sample_analysis("counters-bnns-macos15"), sample_analysis("fallback-midway-ios27")
     for text in (
         page.to_html(new),
         page.to_html(base),

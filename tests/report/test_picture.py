@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from sample_recordings import sample_analysis
 from view_support import (
     ANE,
     BNNS,
@@ -22,7 +23,6 @@ from view_support import (
     ane,
     manual,
     prediction,
-    recording,
     replace,
     trace_of,
     with_evidence,
@@ -85,14 +85,17 @@ def image(data: bytes) -> Any:
 @pytest.mark.integration
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_an_svg_stands_alone(name: str) -> None:
-    picture = timeline_picture(recording(name))
-    root = svg(recording(name))
+    picture = timeline_picture(sample_analysis(name))
+    root = svg(sample_analysis(name))
     assert root.tag == f"{SVG}svg"
     assert {element.tag for element in root.iter()} <= {
         f"{SVG}{name}" for name in ("svg", "title", "path", "text", "polyline")
     }
     assert root[0].tag == f"{SVG}title"
-    assert root[0].text == f"Timeline of {recording(name).trace.info.name}: {recording(name).headline}"
+    assert (
+        root[0].text
+        == f"Timeline of {sample_analysis(name).trace.info.name}: {sample_analysis(name).headline}"
+    )
     assert (root.get("width"), root.get("height")) == (str(picture.width), str(picture.height))
     assert root.get("viewBox") == f"0 0 {picture.width} {picture.height}"
     for element in root.iter():
@@ -114,12 +117,12 @@ def test_every_rectangle_is_in_the_svg_in_its_colour(name: str) -> None:
             round(shape.height, 2),
             COLOURS[shape.fill],
         )
-        for shape in timeline_picture(recording(name)).shapes
+        for shape in timeline_picture(sample_analysis(name)).shapes
         if isinstance(shape, Rect)
     )
     drawn = sorted(
         (*(float(number) for number in box), str(path.get("fill")))
-        for path in svg(recording(name)).iter(f"{SVG}path")
+        for path in svg(sample_analysis(name)).iter(f"{SVG}path")
         for box in re.findall(r"M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)h-[\d.]+z", path.get("d", ""))
     )
     assert drawn == expected
@@ -140,7 +143,7 @@ def test_names_leave_the_svg_well_formed(word: str) -> None:
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_everything_lies_within_the_picture(name: str) -> None:
-    picture = timeline_picture(recording(name))
+    picture = timeline_picture(sample_analysis(name))
     for shape in picture.shapes:
         if isinstance(shape, Rect):
             assert min(shape.width, shape.height) > 0
@@ -227,7 +230,7 @@ def test_a_measured_interval_is_drawn_where_it_lies() -> None:
 def test_other_peoples_work_is_faint() -> None:
     rects = [
         shape
-        for shape in timeline_picture(recording("fallback-midway-ios27")).shapes
+        for shape in timeline_picture(sample_analysis("fallback-midway-ios27")).shapes
         if isinstance(shape, Rect)
     ]
     assert {shape.opacity for shape in rects if shape.fill == "ANE"} == {0.3, 1.0}
@@ -301,7 +304,7 @@ def test_a_track_that_is_never_known_has_a_lane() -> None:
 )
 def test_a_png_shows_the_picture(name: str) -> None:
     pytest.importorskip("PIL", reason="Pillow is not installed")
-    picture = timeline_picture(recording(name))
+    picture = timeline_picture(sample_analysis(name))
     data = to_png(picture)
     assert data.startswith(b"\x89PNG\r\n\x1a\n")
     assert len(data) < 1_000_000

@@ -8,18 +8,8 @@ from html import unescape
 
 import pytest
 from evidence_support import Interval
-from view_support import (
-    ANE,
-    BNNS,
-    MS,
-    analyze,
-    ane,
-    decoded,
-    prediction,
-    recording,
-    trace_of,
-    with_evidence,
-)
+from sample_recordings import sample_analysis
+from view_support import ANE, BNNS, MS, analyze, ane, decoded, prediction, trace_of, with_evidence
 
 from tracekit import Analysis
 from tracekit.analysis.findings.action import Action
@@ -76,7 +66,7 @@ def words(markup: str) -> str:
 
 
 def test_the_page_begins_with_the_findings() -> None:
-    text = to_html(recording("fallback-midway-ios27"))
+    text = to_html(sample_analysis("fallback-midway-ios27"))
     first = text.index('<section id="findings"')
     assert text.index('<section id="verdict"') < first < text.index('<section id="timeline"')
     section = words(text[first : text.index('<section id="timeline"')])
@@ -92,7 +82,7 @@ def test_the_page_begins_with_the_findings() -> None:
 
 
 def test_the_view_has_the_place_of_each_finding() -> None:
-    analysis = recording("fallback-midway-ios27")
+    analysis = sample_analysis("fallback-midway-ios27")
     (finding,) = (entry for entry in analysis.findings if entry.kind == "fell-back")
     place = decoded(view_block(analysis)).header["findings"][analysis.findings.index(finding)]
     calls = analysis.window_rows.iloc[6:12]

@@ -6,6 +6,7 @@ import struct
 
 import numpy as np
 import pytest
+from sample_recordings import sample_analysis
 from test_view_samples import many
 from view_support import (
     ANE,
@@ -16,7 +17,6 @@ from view_support import (
     analyze,
     decoded,
     gpu,
-    recording,
     sample_rows,
     trace_of,
     view_of,
@@ -37,8 +37,8 @@ def served(analysis: Analysis) -> tuple[View, View]:
 
 @pytest.mark.parametrize("name", ["ane-e5rt-macos26", "cpu-profile-ane-macos26", "two-at-once-macos13"])
 def test_the_samples_are_those_of_the_report(name: str) -> None:
-    view, block = served(recording(name))
-    report = view_of(recording(name))
+    view, block = served(sample_analysis(name))
+    report = view_of(sample_analysis(name))
     assert sample_rows(block) == sample_rows(report)
     assert view.header["samples"] == {
         "count": block.header["samples"]["count"],

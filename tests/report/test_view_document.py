@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sample_recordings import sample_analysis
 from view_support import (
     ANE,
     BNNS,
@@ -23,7 +24,6 @@ from view_support import (
     gpu,
     manual,
     prediction,
-    recording,
     replace,
     sample_rows,
     trace_of,
@@ -146,14 +146,14 @@ def tree_holds(view: View) -> None:
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_a_view_agrees_with_the_analysis(name: str) -> None:
-    analysis = recording(name)
+    analysis = sample_analysis(name)
     agrees(analysis, view_of(analysis))
 
 
 @pytest.mark.parametrize("name", ["ane-intervals-macos26", "counters-bnns-macos15", "fallback-midway-ios27"])
 @pytest.mark.parametrize("windows", ["run", "stacks"])
 def test_windows_of_another_kind_agree_as_well(name: str, windows: Any) -> None:
-    analysis = analyze(recording(name).trace, windows=windows)
+    analysis = analyze(sample_analysis(name).trace, windows=windows)
     agrees(analysis, view_of(analysis))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from view_support import ANE, BNNS, MS, UI, analyze, recording, replace, trace_of
+from sample_recordings import sample_analysis
+from view_support import ANE, BNNS, MS, UI, analyze, replace, trace_of
 
 from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
 
@@ -62,7 +63,7 @@ def test_no_samples_no_stacks() -> None:
 
 
 def test_a_recordings_stacks_hold_no_more_than_its_samples() -> None:
-    analysis = recording("fallback-midway-ios27")
+    analysis = sample_analysis("fallback-midway-ios27")
     stacks = heaviest_stacks(analysis, 10_000)
     weights = analysis.trace.weights.sum()
     assert 0 < sum(stack.weight for stack in stacks) <= weights

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sample_recordings import sample_analysis
 from view_support import (
     ANE,
     BNNS,
@@ -17,7 +18,6 @@ from view_support import (
     ane,
     gpu,
     prediction,
-    recording,
     trace_of,
     view_of,
     with_evidence,
@@ -108,7 +108,7 @@ def test_no_samples_no_threads() -> None:
 
 @pytest.mark.parametrize("name", ["ane-e5rt-macos26", "two-at-once-macos13", "cpu-profile-ane-macos26"])
 def test_a_recordings_lanes_hold_all_of_its_samples(name: str) -> None:
-    analysis = recording(name)
+    analysis = sample_analysis(name)
     lanes = build_thread_lanes(analysis, 512, 10**10)
     assert sum(lane.samples for lane in lanes) == len(analysis.trace.samples)
     assert sum(lane.weight for lane in lanes) == analysis.trace.weights.sum()
@@ -159,7 +159,7 @@ def test_another_processs_work_on_the_gpu_is_not_own() -> None:
 
 @pytest.mark.parametrize("name", ["concurrent-models-ios27", "fallback-midway-ios27"])
 def test_models_of_other_apps_on_the_neural_engine_are_not_own(name: str) -> None:
-    analysis = recording(name)
+    analysis = sample_analysis(name)
     (lane,) = [lane for lane in build_span_lanes(analysis, 64, 10**10) if lane.source == "ane-hw-intervals"]
     by_name = of_target_by_name(lane)
     assert {flag for label, flags in by_name.items() for flag in flags if "PersonSegmenter" in label} == {
@@ -256,9 +256,9 @@ def test_a_long_track_keeps_its_extremes(unknown: bool) -> None:
 @pytest.mark.integration
 def test_tracks_of_a_recording_are_its_rows() -> None:
     (thermal,) = [
-        track for track in build_tracks(recording("ane-intervals-macos26")) if "Thermal" in track.name
+        track for track in build_tracks(sample_analysis("ane-intervals-macos26")) if "Thermal" in track.name
     ]
-    rows = recording("ane-intervals-macos26").trace.tracks
+    rows = sample_analysis("ane-intervals-macos26").trace.tracks
     rows = rows[(rows["name"].astype("str") == thermal.name).to_numpy(bool)]
     merged = pd.Series(thermal.value, thermal.time).reindex(rows["time_ns"].astype(float), method="ffill")
     assert np.array_equal(merged.to_numpy(), rows["value"].to_numpy(), equal_nan=True)

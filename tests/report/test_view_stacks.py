@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from view_support import ANE, BNNS, UI, View, analyze, recording, sample_rows, trace_of, view_of
+from sample_recordings import sample_analysis
+from view_support import ANE, BNNS, UI, View, analyze, sample_rows, trace_of, view_of
 
 from tracekit import Analysis
 from tracekit.report.viewmodel import samples
@@ -41,7 +42,7 @@ def stacks_of_samples(analysis: Analysis, view: View) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", ["ane-e5rt-macos26", "two-at-once-macos13", "cpu-profile-ane-macos26"])
 def test_each_sample_has_its_frames_its_rule_and_the_frame_that_decided(name: str) -> None:
-    analysis = recording(name)
+    analysis = sample_analysis(name)
     trace, classification = analysis.trace, analysis.labels.classification
     expected = []
     for row in range(len(trace.samples)):
@@ -103,7 +104,7 @@ def test_samples_of_one_place_in_a_pruned_tree_keep_their_rules_apart(
 
 
 def test_sums_are_of_all_samples() -> None:
-    analysis = recording("ane-e5rt-macos26")
+    analysis = sample_analysis("ane-e5rt-macos26")
     view = view_of(analysis)
     header = view.header["stacks"]
     assert view.arrays[header["number"]].sum() == len(analysis.trace.samples)

@@ -25,7 +25,6 @@ from trace_support import ANE, ANE_WAIT, BNNS, MS, UI, trace_of
 
 from tracekit import Analysis, analyze
 from tracekit.analysis import Window
-from tracekit.load import open_trace
 from tracekit.model.columns import SIGNPOSTS, TRACKS
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Basis
@@ -40,11 +39,6 @@ def written(write: Callable[..., None], analysis: Analysis, **options: Any) -> b
     out = io.BytesIO()
     write(analysis, out, **options)
     return out.getvalue()
-
-
-@functools.cache
-def recording(name: str) -> Analysis:
-    return analyze(open_trace(SAMPLES / name))
 
 
 def window(start_ms: float, end_ms: float, label: str) -> Window:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import functools
 import gzip
 import json
 import struct
@@ -18,7 +17,6 @@ from evidence_support import Signpost, ane, gpu, manual, prediction, with_eviden
 from trace_support import ANE, BNNS, MS, UI, stack_table, trace_of
 
 from tracekit import Analysis, analyze
-from tracekit.load import open_trace
 from tracekit.model.columns import TRACKS
 from tracekit.model.trace import Trace
 
@@ -138,11 +136,6 @@ def view_of(analysis: Analysis, **options: Any) -> View:
     from tracekit.report.viewmodel.view import view_block
 
     return decoded(view_block(analysis, **options))
-
-
-@functools.cache
-def recording(name: str) -> Analysis:
-    return analyze(open_trace(SAMPLES / name))
 
 
 def with_tracks(

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 from dash import html
-from dashboard_support import SAMPLES
 from fake_library import READY, recording
+from sample_recordings import sample_analysis
 
-from tracekit import analyze, open_trace
 from tracekit_dashboard.library import reading_results
 from tracekit_dashboard.pages import editor, library, trace
 from tracekit_dashboard.pages.library_row import build_row
@@ -117,7 +116,7 @@ def test_no_page_shows_the_path(page: Any) -> None:
 
 
 def test_the_stored_counters_are_those_of_the_analysis_summed_over_engines() -> None:
-    analysis = analyze(open_trace(SAMPLES / "counters-bnns-macos15"))
+    analysis = sample_analysis("counters-bnns-macos15")
     stored = json.loads(b"".join(reading_results._build_counters(analysis)))
     expected = json.loads(analysis.to_json())["windows"]
     assert any(len(window["counters"]) > 1 for window in expected)
@@ -132,7 +131,7 @@ def test_the_stored_counters_are_those_of_the_analysis_summed_over_engines() -> 
 
 
 def test_a_recording_without_counters_has_none() -> None:
-    analysis = analyze(open_trace(SAMPLES / "fallback-midway-ios27"))
+    analysis = sample_analysis("fallback-midway-ios27")
     assert json.loads(b"".join(reading_results._build_counters(analysis))) == {"names": [], "values": []}
 
 

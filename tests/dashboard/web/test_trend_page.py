@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from fake_library import recording
+from sample_recordings import sample_analysis
 
 import tracekit
 from tracekit_dashboard.library.page_measures import MEASURES, build_measures_document, read_measures
@@ -89,13 +90,11 @@ def test_what_cannot_be_shown_is_named() -> None:
 
 
 def test_the_numbers_are_those_of_a_comparison(tmp_path: Path) -> None:
-    analysis = tracekit.analyze(tracekit.open_trace(SAMPLES / "concurrent-models-ios27"))
+    analysis = sample_analysis("concurrent-models-ios27")
     (tmp_path / MEASURES).write_bytes(b"".join(build_measures_document(analysis)))
     measures = read_measures(tmp_path)
     assert measures is not None and list(measures) == ["", "Detector", "SpeechEncoder"]
-    compared = tracekit.compare(
-        analysis, tracekit.analyze(tracekit.open_trace(SAMPLES / "fallback-midway-ios27"))
-    )
+    compared = tracekit.compare(analysis, sample_analysis("fallback-midway-ios27"))
     group = next(
         g for g in compared.groups if ("model", "SpeechEncoder", "") in ((g.kind, g.name, g.source), *g.also)
     )

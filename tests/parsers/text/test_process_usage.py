@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from evidence_support import manual
+from sample_recordings import sample_analysis
 
 from tracekit.analysis.engine_holders import EngineHolder, EngineHolders
 from tracekit.api import Analysis, analyze, open_trace
@@ -82,7 +83,7 @@ def test_no_process_held_memory(tmp_path: Path) -> None:
 
 
 def test_a_recording_without_the_samples_states_nothing() -> None:
-    assert analyze(open_trace(SAMPLES / "fallback-midway-ios27")).engine_holders is None
+    assert sample_analysis("fallback-midway-ios27").engine_holders is None
 
 
 def test_damaged_lines_are_counted_and_the_others_kept(tmp_path: Path) -> None:
