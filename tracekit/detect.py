@@ -181,10 +181,23 @@ def _open_text(path: str, options: _Options) -> Source:
 
 
 def _open_kernel_recording(path: str, options: _Options) -> Source:
+    """Open a stream with its own log laid over it, or what can be read of the two; or a stackshot."""
+    from tracekit.overlays.overlaid_source import OverlaidSource
+    from tracekit.parsers.kdebug.device_folder import note_unread
     from tracekit.parsers.kdebug.kdebug_source import open_kernel_recording
 
     _require_auto(path, options)
-    return open_kernel_recording(Path(path), _get_name(path), options.limits)
+    recording = open_kernel_recording(Path(path), _get_name(path), options.limits)
+    events, log = recording.events, recording.log
+    if events is None:
+        assert log is not None and recording.problem is not None
+        return note_unread(log, "the stream of events", recording.problem)
+    if log is None:
+        return events
+    try:
+        return OverlaidSource(events, [log])
+    except InputError as error:
+        return note_unread(events, log.name, error)
 
 
 def _open_device_recording(folder: Path, options: _Options) -> Source:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import plistlib
 import struct
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 BEGIN, END = 1, 2
 SAMPLE, THREAD_DATA = 0x2500_0000, 0x2501_0004
 KERNEL_DATA, USER_DATA, KERNEL_HEADER, USER_HEADER = 0x2502_000C, 0x2502_0010, 0x2502_0014, 0x2502_0018
 NEW_THREAD, NEW_THREAD_NAME, THREAD_NAME = 0x0700_0004, 0x0701_0004, 0x0701_0010
 IMAGE_LOADED, LOST_EVENTS = 0x1F05_0000, 0x0702_0008
+APP_SIGNPOST = 0x210A_0000
 RUNNING, RUNNABLE, WAITING = 1, 2, 4
 TICKS_PER_MS = 24_000
 
@@ -67,10 +69,19 @@ def write_version_2(
     return head + b"\xa5" * (-len(head) % 4096) + b"".join(events)
 
 
-def write_chunk(tag: int, payload: bytes, length: int | None = None) -> bytes:
+def write_chunk(tag: int, payload: bytes, length: int | None = None, sub_tag: int = 1) -> bytes:
     """Return a chunk of version 3, padded to 8 bytes; ``length`` if it is not that of the payload."""
     size = len(payload) if length is None else length
-    return struct.pack("<IIQ", tag, 1, size) + payload + bytes(-len(payload) % 8)
+    return struct.pack("<IIQ", tag, sub_tag, size) + payload + bytes(-len(payload) % 8)
+
+
+def write_log(entries: Sequence[Mapping[str, object]], texts: Sequence[str]) -> bytes:
+    """Return the chunks of a log; texts are numbered from 1, and entries have their numbers."""
+    index = {text: number for number, text in enumerate(texts, start=1)}
+    return b"".join(
+        write_chunk(tag, plistlib.dumps({key: value}, fmt=plistlib.FMT_BINARY), sub_tag=0)
+        for tag, key, value in ((0x8011, "Events", list(entries)), (0x8012, "StringIndex", index))
+    )
 
 
 def write_version_3(
@@ -80,16 +91,23 @@ def write_version_3(
     stackshot: bytes = b"",
     *,
     counts_time: bool = False,
+    clock: tuple[int, int, int] = (0, 0, 0),
+    log: bytes = b"",
+    sub_tag: int = 1,
 ) -> bytes:
-    """Return a file with a chunk for each block of events; ``counts_time``: a chunk's length includes its time."""
-    cpu_map = write_chunk(0x1C00, b"bplist00")
-    header = struct.pack("<IQIIQQIIII", 1, 40 + len(cpu_map), *timebase, 0, 0, 0, 0, 0, 1)
+    """Return a file with a chunk for each block of events; ``counts_time``: a chunk's length includes its time.
+
+    ``clock`` is a moment in ticks, and in seconds and microseconds since 1970; ``log`` are whole chunks.
+    """
+    cpu_map = write_chunk(0x1C00, plistlib.dumps({}, fmt=plistlib.FMT_BINARY))
+    header = struct.pack("<IQIIQQIIII", 1, 40 + len(cpu_map), *timebase, *clock, 0, 0, 1)
     chunks = [write_chunk(0x8002, stackshot)] if stackshot else []
-    chunks.append(write_chunk(0x1D00, write_threads(threads)))
+    chunks.append(write_chunk(0x1D00, write_threads(threads), sub_tag=sub_tag))
     for block in blocks:
         content = b"".join(block)
-        chunks.append(write_chunk(0x1E00, bytes(8) + content, len(content) + 8 * counts_time))
-    return b"\0\3\xaa\x55" + header + cpu_map + b"".join([*chunks, write_chunk(0x2000, b"")])
+        chunks.append(write_chunk(0x1E00, bytes(8) + content, len(content) + 8 * counts_time, sub_tag))
+    end = write_chunk(0x2000, b"", sub_tag=sub_tag)
+    return b"\0\3\xaa\x55" + header + cpu_map + b"".join([*chunks, log, end])
 
 
 def write_item(kind: int, payload: bytes, flags: int = 0) -> bytes:

@@ -185,6 +185,7 @@ _RecordingCode: TypeAlias = Literal[
 _TablesCode: TypeAlias = Literal[
     "file-skipped",
     "files-ignored",
+    "parts-unread",
     "query-without-match",
     "read-otherwise",
     "several-runs",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 from tracekit.errors import InputError
@@ -47,10 +46,15 @@ def open_device_stream(folder: Path, name: str, limits: Limits) -> Source:
     """Return the stream, with its stackshot if that is there and can be read. Raises as its reader does."""
     from tracekit.parsers.kdebug.kdebug_source import open_kernel_recording
 
+    def open_stream(stackshot: Path | None = None) -> Source:
+        stream = folder / DEVICE_STREAM
+        recording = open_kernel_recording(stream, name, limits, stackshot, _SAMPLED_EVENT)
+        if recording.problem:
+            raise recording.problem
+        assert recording.events is not None
+        return recording.events
+
     stackshot = folder / DEVICE_STACKSHOT
-    open_stream = partial(
-        open_kernel_recording, folder / DEVICE_STREAM, name, limits, sampled_event=_SAMPLED_EVENT
-    )
     if not stackshot.is_file():
         return open_stream()
     try:

@@ -13,77 +13,100 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 from tracekit.errors import InputError
-from tracekit.model.columns import (
-    BINARIES,
-    FRAMES,
-    PROCESSES,
-    THREADS,
-    IntArray,
-    make_categorical,
-    take_texts,
-)
-from tracekit.model.schemas import TIME_PROFILE
-from tracekit.model.tables import Column, StackTable, Table
+from tracekit.frozen import frozen
+from tracekit.model.columns import IntArray
+from tracekit.model.tables import Table
 from tracekit.model.trace import KDEBUG, Issue, TraceInfo
-from tracekit.parsers.combine import merge_stacks
 from tracekit.parsers.in_memory import InMemorySource
-from tracekit.parsers.kdebug.kdebug_samples import STATES, KperfSamples, read_samples
+from tracekit.parsers.kdebug.kdebug_log import read_stream_log
+from tracekit.parsers.kdebug.kdebug_samples import KperfSamples, read_samples
 from tracekit.parsers.kdebug.kdebug_stream import (
     KdebugStream,
+    UnreadChunks,
+    WallClock,
     choose_tick_rate,
     convert_ticks,
     read_kdebug_stream,
 )
-from tracekit.parsers.kdebug.kdebug_tasks import (
-    KERNEL_PID,
-    KdebugTasks,
-    KnownThread,
-    collect_tasks,
-    name_thread,
-)
+from tracekit.parsers.kdebug.kdebug_tables import build_sample_table, build_signpost_table, select_signposts
+from tracekit.parsers.kdebug.kdebug_tasks import KERNEL_PID, KdebugTasks, collect_tasks, name_thread
 from tracekit.parsers.kdebug.kernel_file_heads import COMPRESSED_KCDATA, STACKSHOT
 from tracekit.parsers.kdebug.stackshot import Image, Stackshot, parse_stackshot, parse_stackshot_json
 from tracekit.parsers.limits import Limits, require_at_most
+from tracekit.parsers.text.log_text import LOG, LogContent, build_log_recording
 from tracekit.parsers.text.pause import PauseCounts, PausedFrame, PausedImage
 from tracekit.parsers.text.text_recording import TextRecording, build_source
-from tracekit.text import plural
+from tracekit.text import format_size, plural
 
-_COLUMNS = (
-    Column("time", "Sample Time", "sample-time", "int"),
-    Column("thread", "Thread", "thread", "thread"),
-    Column("core", "Core", "core", "int"),
-    Column("thread-state", "Thread State", "thread-state", "text"),
-    Column("weight", "Weight", "weight", "int"),
-    Column("stack", "Backtrace", "backtrace", "stack"),
-)
 _DEFAULT_PERIOD_NS = 1_000_000
 _MIN_DISTANCES = 3
 """One or two distances are no sign of a timer."""
 _MOST_NS = 2**60
 """36 years: more than any recording lasts."""
 _MAX_STACKSHOT_BYTES = 1 << 30
+_CHUNK_NAMES = {
+    0x8001: "modules of dyld",
+    0x8002: "a stackshot that is too large",
+    0x8004: "images",
+    0x8005: "kernel extensions",
+    0x8010: "processes",
+    0x8011: "a part of the log that is too large",
+    0x8012: "texts of the log that are too large",
+    0x8013: "events of a CPU",
+    0x8C01: "events of a CPU",
+}
+"""Of ktrace's own tags, by pykdebugparser and py-ios-device."""
 _NO_SAMPLES_ADVICE = "Record samples: a time trigger with user stacks (kperf), such as Time Profiler's."
+
+
+@frozen
+class KernelRecording:
+    """The events of a stream or a stackshot, and the log of a stream; one of them is there.
+
+    ``problem`` is why there are no events.
+    """
+
+    events: InMemorySource | None
+    log: InMemorySource | None = None
+    problem: InputError | None = None
 
 
 def open_kernel_recording(
     path: Path, name: str, limits: Limits, stackshot: Path | None = None, sampled_event: str = ""
-) -> InMemorySource:
-    """Return a stream or a stackshot as a source of one run.
+) -> KernelRecording:
+    """Return a stream or a stackshot as sources of one run.
 
     ``stackshot`` is one that pymobiledevice3 saved as JSON when the stream began. ``sampled_event`` is a
     clause about the event at which samples were taken, where it is known that no timer took them. Raises
-    ``InputError`` for a recording without a sample, and ``LimitError``.
+    ``InputError`` for a recording with nothing to read, and ``LimitError``.
     """
     with path.open("rb") as file:
         head = file.read(4)
     if head in (STACKSHOT, COMPRESSED_KCDATA):
         recording = _read_stackshot(path, name, limits)
-        return build_source(name, "stackshot", [recording], limits)
-    return build_source(name, KDEBUG, [_read_stream(path, name, limits, stackshot, sampled_event)], limits)
+        return KernelRecording(build_source(name, "stackshot", [recording], limits))
+    stream = read_kdebug_stream(path, name, limits)
+    log = read_stream_log(stream, name, limits)
+    file_issues = tuple(_list_file_issues(stream, log))
+    log_source = _build_log_source(log, name)
+    try:
+        recording = _read_stream(stream, name, limits, stackshot, sampled_event)
+    except InputError as error:
+        if log_source is None:
+            raise
+        issues = (*log_source.issues(1), *file_issues)
+        return KernelRecording(None, replace(log_source, issues_by_run={1: issues}), error)
+    recording = replace(recording, issues=(*recording.issues, *file_issues))
+    return KernelRecording(build_source(name, KDEBUG, [recording], limits), log_source)
+
+
+def _build_log_source(log: LogContent, name: str) -> InMemorySource | None:
+    if log.last_entry is None:
+        return None
+    name = f"the log of {name}"
+    return build_source(name, LOG.name, [build_log_recording(name, log)])
 
 
 def _read_stackshot(path: Path, name: str, limits: Limits) -> TextRecording:
@@ -122,37 +145,48 @@ class _ImageStarts:
 
 
 def _read_stream(
-    path: Path, name: str, limits: Limits, stackshot: Path | None, sampled_event: str
+    stream: KdebugStream, name: str, limits: Limits, stackshot: Path | None, sampled_event: str
 ) -> TextRecording:
-    stream = read_kdebug_stream(path, name, limits)
     stackshots = [_read_embedded(content, name) for content in stream.stackshots]
     if stackshot is not None:
         require_at_most(stackshot.name, stackshot.stat().st_size, _MAX_STACKSHOT_BYTES, "bytes")
         stackshots.append(parse_stackshot_json(stackshot.read_bytes(), stackshot.name))
-    clock = next((known for known in stackshots if known.ticks and known.microseconds), None)
+    clocks = (WallClock(known.ticks, known.microseconds) for known in stackshots)
+    clock = stream.clock or next((clock for clock in clocks if clock.ticks and clock.microseconds), None)
     stream = _use_tick_rate(stream, stackshots)
-    samples = read_samples(stream.events)
-    if not len(samples.ticks):
+    samples, signposts = read_samples(stream.events), select_signposts(stream.events)
+    ticks = np.concatenate([samples.ticks, signposts["ticks"]])
+    if not len(ticks):
         events = plural(len(stream.events), "event")
         raise InputError(name, f"is a kdebug stream of {events} without a sample.", _NO_SAMPLES_ADVICE)
     require_at_most(name, len(samples.addresses), limits.stack_frames * 4, "frames")
+    require_at_most(name, len(signposts), limits.cells // 40, "signposts")
     tasks = collect_tasks(stream, stackshots)
-    times = convert_ticks(samples.ticks - samples.ticks.min(), stream)
+    times = convert_ticks(ticks - ticks.min(), stream)
     if times.min() < 0 or times.max() > _MOST_NS:
         raise InputError(
-            name, "has samples that are more than 36 years apart.", "The file is damaged: copy it again."
+            name, "has events that are more than 36 years apart.", "The file is damaged: copy it again."
         )
-    period_ns, is_steady = measure_period(times, samples.cpus)
-    table = _build_table(samples, tasks, times, period_ns, is_apple_silicon=_is_apple_silicon(stream))
+    sample_times, signpost_times = np.split(times, [len(samples.ticks)])
+    tables: list[Table] = []
+    issues = list(_list_issues(stream, samples, tasks))
+    if len(samples.ticks):
+        period_ns, is_steady = measure_period(sample_times, samples.cpus)
+        is_apple_silicon = _is_apple_silicon(stream)
+        tables.append(
+            build_sample_table(samples, tasks, sample_times, period_ns, is_apple_silicon=is_apple_silicon)
+        )
+        issues += _describe_timing(period_ns, is_steady, sampled_event)
+    if len(signposts):
+        tables.append(build_signpost_table(signposts, signpost_times, tasks))
     info = TraceInfo(
         name,
         KDEBUG,
-        start=_format_start(int(samples.ticks.min()), stream, clock) if clock else "",
+        start=_format_start(int(ticks.min()), stream, clock) if clock else "",
         duration_ns=int(times.max()),
-        recording_mode="kperf",
+        recording_mode="kperf" if len(samples.ticks) else "",
     )
-    timing = _describe_timing(period_ns, is_steady, sampled_event)
-    return TextRecording(info, (table,), (*timing, *_list_issues(stream, samples, tasks)))
+    return TextRecording(info, tuple(tables), tuple(issues))
 
 
 def _read_embedded(content: bytes, name: str) -> Stackshot:
@@ -174,7 +208,7 @@ def _use_tick_rate(stream: KdebugStream, stackshots: Sequence[Stackshot]) -> Kde
     return stream
 
 
-def _format_start(ticks: int, stream: KdebugStream, clock: Stackshot) -> str:
+def _format_start(ticks: int, stream: KdebugStream, clock: WallClock) -> str:
     """Return the wall-clock time of a tick, in UTC; "" for a time that no date has."""
     since_ns = (ticks - clock.ticks) * stream.ns_numerator // stream.ns_denominator
     try:
@@ -208,106 +242,6 @@ def measure_period(times: IntArray, cpus: IntArray) -> tuple[int, bool]:
     return round(period), bool((deviation < 0.2).mean() >= 0.8)
 
 
-def _build_table(
-    samples: KperfSamples, tasks: KdebugTasks, times: IntArray, period_ns: int, *, is_apple_silicon: bool
-) -> Table:
-    thread_rows, threads, processes, pids = _build_threads(samples, tasks)
-    stacks, stack_ids = _build_stacks(samples, pids, tasks, "arm64" if is_apple_silicon else "")
-    running = samples.states == STATES.index("Running")
-    rows = pd.DataFrame(
-        {
-            "time": pd.array(times, dtype="Int64"),
-            "thread": thread_rows,
-            "core": pd.array(samples.cpus, dtype="Int64"),
-            "thread-state": make_categorical(samples.states, STATES),
-            "weight": pd.array(running * period_ns, dtype="Int64"),
-            "stack": stack_ids,
-        }
-    )
-    return Table(TIME_PROFILE, _COLUMNS, rows, threads, processes, stacks)
-
-
-def _build_threads(
-    samples: KperfSamples, tasks: KdebugTasks
-) -> tuple[npt.NDArray[np.int32], pd.DataFrame, pd.DataFrame, IntArray]:
-    """Return each sample's row of threads, threads, processes, and each sample's process."""
-    rows, tids = pd.factorize(samples.tids.astype(np.int64))
-    stated_pids = np.full(len(tids), -1, np.int64)
-    stated_pids[rows] = samples.pids
-    known = [tasks.threads.get(tid, KnownThread()) for tid in tids.tolist()]
-    thread_pids = np.where(stated_pids >= 0, stated_pids, [thread.pid for thread in known])
-    processes = {int(pid): tasks.process_names.get(int(pid), "") for pid in np.unique(thread_pids)}
-    threads = pd.DataFrame(
-        {
-            "tid": tids,
-            "name": [thread.name for thread in known],
-            "pid": thread_pids,
-            "process": [processes[pid] for pid in thread_pids.tolist()],
-        }
-    ).astype(dict(THREADS.required))
-    process_frame = pd.DataFrame({"pid": list(processes), "name": list(processes.values())})
-    return rows.astype(np.int32), threads, process_frame.astype(dict(PROCESSES.required)), thread_pids[rows]
-
-
-def _build_stacks(
-    samples: KperfSamples, pids: IntArray, tasks: KdebugTasks, arch: str
-) -> tuple[StackTable, npt.NDArray[np.int32]]:
-    """Return the distinct stacks, and each sample's row of them; -1 for none."""
-    counts = np.diff(samples.offsets)
-    frame_pids = np.where(samples.in_kernel, KERNEL_PID, np.repeat(pids, counts))
-    # A frame is an address in a process. Addresses are numbered first, so that a pair fits into one integer.
-    address_codes, addresses = pd.factorize(samples.addresses)
-    pid_codes, distinct_pids = pd.factorize(frame_pids)
-    width = max(len(distinct_pids), 1)
-    frame_ids, pairs = pd.factorize(address_codes.astype(np.int64) * width + pid_codes)
-    frame_addresses = addresses[pairs // width].astype(np.uint64)
-    binary_ids, binaries = _find_binaries(frame_addresses, distinct_pids[pairs % width], tasks, arch)
-    frames = pd.DataFrame(
-        {
-            "symbol": take_texts(
-                np.arange(len(frame_addresses)), [f"{address:#x}" for address in frame_addresses.tolist()]
-            ),
-            "binary_id": binary_ids,
-            "address": frame_addresses,
-            "source_file": make_categorical(np.zeros(len(frame_addresses), np.int8), [""]),
-            "source_line": np.full(len(frame_addresses), -1, np.int32),
-            "inlined": np.zeros(len(frame_addresses), bool),
-        }
-    )
-    stacks, rows = merge_stacks(
-        counts,
-        frame_ids.astype(np.int32),
-        FRAMES.check(frames, "frames"),
-        BINARIES.check(binaries, "binaries"),
-    )
-    return stacks, np.where(counts > 0, rows, -1).astype(np.int32)
-
-
-def _find_binaries(
-    addresses: npt.NDArray[np.uint64], pids: IntArray, tasks: KdebugTasks, arch: str
-) -> tuple[npt.NDArray[np.int32], pd.DataFrame]:
-    """Return each frame's row of binaries (-1 for none), and the binaries."""
-    binary_ids = np.full(len(addresses), -1, np.int32)
-    records: dict[Image, int] = {}
-    for pid in np.unique(pids).tolist():
-        starts, known_images = tasks.find_images(pid)
-        frames = np.flatnonzero(pids == pid)
-        images = np.searchsorted(starts, addresses[frames], side="right") - 1
-        for image in np.unique(images[images >= 0]).tolist():
-            row = records.setdefault(known_images[image], len(records))
-            binary_ids[frames[images == image]] = row
-    binaries = pd.DataFrame(
-        {
-            "name": [image.name for image in records],
-            "path": [image.path for image in records],
-            "uuid": [image.uuid for image in records],
-            "arch": arch,
-            "load_address": np.array([image.address for image in records], np.uint64),
-        }
-    )
-    return binary_ids, binaries.astype(dict(BINARIES.required))
-
-
 def _describe_timing(period_ns: int, is_steady: bool, sampled_event: str) -> Iterator[Issue]:
     is_interval = is_steady and not sampled_event
     weight = f"one sampling interval, {period_ns / 1e6:g} ms" if is_interval else f"{period_ns / 1e6:g} ms"
@@ -324,21 +258,36 @@ def _describe_timing(period_ns: int, is_steady: bool, sampled_event: str) -> Ite
         yield Issue("warning", "sampling-uneven", text)
 
 
-def _list_issues(stream: KdebugStream, samples: KperfSamples, tasks: KdebugTasks) -> tuple[Issue, ...]:
-    issues = []
+def _list_issues(stream: KdebugStream, samples: KperfSamples, tasks: KdebugTasks) -> Iterator[Issue]:
     if not stream.has_tick_rate:
         text = (
             "the stream does not state how long a tick of its clock lasts: 24 MHz, that of Apple silicon, was"
             " taken, and every time and length depends on it"
         )
-        issues.append(Issue("warning", "tick-rate-assumed", text))
+        yield Issue("warning", "tick-rate-assumed", text)
     if tasks.losses:
         text = f"the kernel lost events in {plural(tasks.losses, 'place')} because they were not read in time"
-        issues.append(Issue("warning", "events-lost", text, tasks.losses))
+        yield Issue("warning", "events-lost", text, tasks.losses)
     if samples.cut_off:
         text = f"samples whose end, or some of whose frames, were not recorded: {samples.cut_off:,}"
-        issues.append(Issue("warning", "samples-cut", text, samples.cut_off))
+        yield Issue("warning", "samples-cut", text, samples.cut_off)
+
+
+def _list_file_issues(stream: KdebugStream, log: LogContent) -> Iterator[Issue]:
     if stream.unread_bytes:
         text = f"the file is cut off: its last {plural(stream.unread_bytes, 'byte')} are no whole event"
-        issues.append(Issue("warning", "document-incomplete", text))
-    return tuple(issues)
+        yield Issue("warning", "document-incomplete", text)
+    if stream.unread_chunks:
+        listed = ", ".join(map(_describe_chunks, stream.unread_chunks))
+        count = sum(chunks.count for chunks in stream.unread_chunks)
+        text = f"parts of the file whose form is not published, and that were not read: {listed}"
+        yield Issue("warning", "parts-unread", text, count)
+    if log.last_entry is None and log.damaged:
+        text = f"the log in the file cannot be read: damaged entries: {log.damaged:,}"
+        yield Issue("warning", "log-entries-damaged", text, log.damaged)
+
+
+def _describe_chunks(chunks: UnreadChunks) -> str:
+    name = _CHUNK_NAMES.get(chunks.tag, "")
+    named = f"{chunks.tag:#06x} ({name})" if name else f"{chunks.tag:#06x}" if chunks.tag else "others"
+    return f"{named} {format_size(chunks.size_bytes)} in {plural(chunks.count, 'part')}"

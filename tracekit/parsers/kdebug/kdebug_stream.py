@@ -5,9 +5,10 @@
                 chunk: u32 tag, u32 sub-tag, u64 length │ payload, aligned to 8
 
 A chunk of events begins with a word for the time of a later chunk, which its length may or may not include.
+Tags below 0x8000 are the kernel's; the others are ktrace's own, and those that no source explains are listed.
 Sources: bsd/sys/kdebug_private.h and bsd/kern/kdebug.c of apple-oss-distributions/xnu (structures, tags of
-the kernel), pykdebugparser (the alignment of version 2, the order of version 3), py-ios-device (the tag of a
-stackshot). No file that a device wrote was at hand.
+the kernel), pykdebugparser (the alignment of version 2, the order of version 3, tags of the log and of
+images), py-ios-device (the other tags). No file that a device wrote was at hand.
 """
 
 from __future__ import annotations
@@ -46,9 +47,24 @@ _THREAD = struct.Struct("<QI20s")
 _CHUNK = struct.Struct("<IIQ")
 _EVENTS_ALIGNMENT = 4096
 _THREAD_MAP_TAG, _EVENTS_TAG, _STACKSHOT_TAG = 0x1D00, 0x1E00, 0x8002
-_MAX_STACKSHOT_BYTES = 256 << 20
+_LOG_TAG, _LOG_TEXTS_TAG = 0x8011, 0x8012
+_ABOUT_THE_RECORDING = frozenset((0x1B00, 0x1C00, 0x2000, 0x8006, 0x8008, 0x800E, 0x800F, 0x8C00))
+"""Configuration, CPU maps, end marks, the kernel's and the machine's description, names of event codes."""
+_MAX_DECODED_BYTES = 256 << 20
+"""Limit on the stackshots and the log of a file, which are decoded in memory."""
+_MAX_CHUNKS = 1_000_000
+_MAX_TAGS = 20
+_OTHER_TAGS = 0
 _APPLE_TICKS_PER_SECOND = 24_000_000
 _MAX_TICKS_PER_SECOND = 10_000_000_000
+
+
+@frozen
+class WallClock:
+    """A moment on both clocks: in ticks, and in microseconds since 1970."""
+
+    ticks: int
+    microseconds: int
 
 
 @frozen
@@ -61,10 +77,20 @@ class MappedThread:
 
 
 @frozen
-class KdebugStream:
-    """The events of one file, and the threads and stackshots that it lists.
+class UnreadChunks:
+    """The chunks of one tag that are not read."""
 
-    A tick lasts ``ns_numerator / ns_denominator`` nanoseconds. ``stackshots`` are buffers of kcdata.
+    tag: int
+    count: int
+    size_bytes: int
+
+
+@frozen
+class KdebugStream:
+    """The events of one file, and the threads, stackshots and parts of the log that it lists.
+
+    A tick lasts ``ns_numerator / ns_denominator`` nanoseconds. ``stackshots`` are buffers of kcdata,
+    ``log_chunks`` and ``log_texts`` property lists (``kdebug_log.py``).
     """
 
     events: Events
@@ -74,8 +100,12 @@ class KdebugStream:
     """False where the file states no usable rate, and that of Apple silicon was taken."""
     threads: tuple[MappedThread, ...] = ()
     stackshots: tuple[bytes, ...] = ()
+    log_chunks: tuple[bytes, ...] = ()
+    log_texts: tuple[bytes, ...] = ()
+    clock: WallClock | None = None
     unread_bytes: int = 0
     """Bytes at the end that are no whole event, or no chunk."""
+    unread_chunks: tuple[UnreadChunks, ...] = ()
 
 
 def read_kdebug_stream(path: Path, name: str, limits: Limits) -> KdebugStream:
@@ -93,7 +123,7 @@ def read_kdebug_stream(path: Path, name: str, limits: Limits) -> KdebugStream:
             "Record again: `ktrace trace`, Instruments and iPhones write version 2 or 3.",
         )
     try:
-        stream = _read_version_2(content) if head == KDEBUG_2 else _read_version_3(content)
+        stream = _read_version_2(content) if head == KDEBUG_2 else _read_version_3(content, name)
     except struct.error as error:
         raise InputError(
             name, "is a kdebug file whose header is cut off.", "Record or copy it again."
@@ -118,32 +148,62 @@ def _read_version_2(content: npt.NDArray[np.uint8]) -> KdebugStream:
     )
 
 
-def _read_version_3(content: npt.NDArray[np.uint8]) -> KdebugStream:
-    _, _, header_bytes, numerator, denominator, *_ = KDEBUG_3_HEADER.unpack_from(
-        content[: KDEBUG_3_HEADER.size].tobytes()
+def _read_version_3(content: npt.NDArray[np.uint8], name: str) -> KdebugStream:
+    _, _, header_bytes, numerator, denominator, ticks, seconds, microseconds, *_ = (
+        KDEBUG_3_HEADER.unpack_from(content[: KDEBUG_3_HEADER.size].tobytes())
     )
     numerator, denominator, is_stated = choose_tick_rate(numerator, denominator)
-    blocks: list[Events] = []
-    threads: tuple[MappedThread, ...] = ()
-    stackshots: list[bytes] = []
-    read_end = 0
-    for tag, payload, end in _iter_chunks(content, _align(_CHUNK.size + header_bytes)):
-        read_end = end
-        if tag == _EVENTS_TAG:
-            blocks.append(_view_events(payload))
-        elif tag == _THREAD_MAP_TAG:
-            threads = _parse_threads(payload.tobytes())
-        elif tag == _STACKSHOT_TAG and len(payload) <= _MAX_STACKSHOT_BYTES:
-            stackshots.append(payload.tobytes())
+    chunks = _Chunks()
+    for number, (tag, payload, end) in enumerate(_iter_chunks(content, _align(_CHUNK.size + header_bytes))):
+        require_at_most(name, number, _MAX_CHUNKS, "chunks")
+        chunks.add(tag, payload, end)
     return KdebugStream(
-        blocks[0] if len(blocks) == 1 else np.concatenate([np.zeros(0, EVENT), *blocks]),
+        chunks.join_events(),
         numerator,
         denominator,
         is_stated,
-        threads,
-        tuple(stackshots),
-        len(content) - read_end,
+        chunks.threads,
+        tuple(chunks.decoded[_STACKSHOT_TAG]),
+        tuple(chunks.decoded[_LOG_TAG]),
+        tuple(chunks.decoded[_LOG_TEXTS_TAG]),
+        WallClock(ticks, seconds * 1_000_000 + microseconds) if ticks and seconds else None,
+        len(content) - chunks.end,
+        tuple(UnreadChunks(tag, count, size_bytes) for tag, (count, size_bytes) in chunks.unread.items()),
     )
+
+
+class _Chunks:
+    """What the chunks of a file hold, as they are read."""
+
+    def __init__(self) -> None:
+        self.threads: tuple[MappedThread, ...] = ()
+        self.decoded: dict[int, list[bytes]] = {_STACKSHOT_TAG: [], _LOG_TAG: [], _LOG_TEXTS_TAG: []}
+        self.unread: dict[int, tuple[int, int]] = {}
+        """By tag: their number and bytes."""
+        self.end = 0
+        self._blocks: list[Events] = []
+        self._decoded_bytes = 0
+
+    def add(self, tag: int, payload: npt.NDArray[np.uint8], end: int) -> None:
+        """Keep what a chunk holds, or count it."""
+        self.end = end
+        if tag == _EVENTS_TAG:
+            self._blocks.append(_view_events(payload))
+        elif tag == _THREAD_MAP_TAG:
+            self.threads = _parse_threads(payload.tobytes())
+        elif tag in self.decoded and self._decoded_bytes + len(payload) <= _MAX_DECODED_BYTES:
+            self.decoded[tag].append(payload.tobytes())
+            self._decoded_bytes += len(payload)
+        elif tag not in _ABOUT_THE_RECORDING:
+            tag = tag if tag in self.unread or len(self.unread) < _MAX_TAGS else _OTHER_TAGS
+            count, size_bytes = self.unread.get(tag, (0, 0))
+            self.unread[tag] = count + 1, size_bytes + len(payload)
+
+    def join_events(self) -> Events:
+        """Return all events; of one chunk, without a copy."""
+        return (
+            self._blocks[0] if len(self._blocks) == 1 else np.concatenate([np.zeros(0, EVENT), *self._blocks])
+        )
 
 
 def _iter_chunks(
@@ -160,8 +220,9 @@ def _iter_chunks(
         if end > len(content) and tag != _EVENTS_TAG:
             return
         payload = content[start:end]
-        yield tag, payload, min(end, len(content)) - len(payload) % EVENT.itemsize * (tag == _EVENTS_TAG)
         position = _align(end)
+        cut_bytes = len(payload) % EVENT.itemsize if tag == _EVENTS_TAG else 0
+        yield tag, payload, min(position, len(content)) - cut_bytes
 
 
 def _align(position: int) -> int:

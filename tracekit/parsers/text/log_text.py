@@ -92,8 +92,8 @@ _STATE_COLUMNS = (
 
 
 @dataclass
-class _LogContent:
-    """The kept entries, and the first and last moment of all entries."""
+class LogContent:
+    """The kept entries of a log, and its first and last entry, kept or not."""
 
     entries: list[LogEntry] = field(default_factory=list)
     first_entry: LogEntry | None = None
@@ -130,7 +130,7 @@ def concerns_engine(entry: LogEntry) -> bool:
 
 def _read_log(file: TextFile) -> Iterator[TextRecording]:
     """Yield the log as one recording, which may hold no line about the Neural Engine."""
-    log = _LogContent()
+    log = LogContent()
     blocks = file.iter_line_blocks()
     first_block = next(blocks, b"")
     head = first_block[:HEAD_BYTES].decode(errors="replace").lstrip("\ufeff \t\r\n")
@@ -138,7 +138,7 @@ def _read_log(file: TextFile) -> Iterator[TextRecording]:
         _read_objects(chain([first_block], blocks), log, file, is_array=head.startswith("["))
     else:
         _read_lines(chain([first_block], blocks), log, file)
-    yield _build_recording(file, log)
+    yield build_log_recording(file.name, log)
 
 
 def _find_marked(block: bytes, begin: bytes, end: bytes) -> list[tuple[int, int]]:
@@ -155,7 +155,7 @@ def _find_marked(block: bytes, begin: bytes, end: bytes) -> list[tuple[int, int]
     return sorted(places.items())
 
 
-def _read_lines(blocks: Iterator[bytes], log: _LogContent, file: TextFile) -> None:
+def _read_lines(blocks: Iterator[bytes], log: LogContent, file: TextFile) -> None:
     # The nearest entry before a line that continues a message.
     head: LogEntry | None = None
     for block in blocks:
@@ -192,7 +192,7 @@ def _find_entry_before(block: bytes, stop: int, floor: int) -> LogEntry | None:
     return None
 
 
-def _read_objects(blocks: Iterator[bytes], log: _LogContent, file: TextFile, *, is_array: bool) -> None:
+def _read_objects(blocks: Iterator[bytes], log: LogContent, file: TextFile, *, is_array: bool) -> None:
     """Read entries as JSON: one per line, or, in an array, each on separate lines between ``},{``."""
     begin, _ = _ARRAY_EDGES
     waiting = b""
@@ -207,7 +207,7 @@ def _read_objects(blocks: Iterator[bytes], log: _LogContent, file: TextFile, *, 
     _read_pieces(waiting, log, is_array=is_array)
 
 
-def _read_pieces(text: bytes, log: _LogContent, *, is_array: bool) -> None:
+def _read_pieces(text: bytes, log: LogContent, *, is_array: bool) -> None:
     begin, end = _ARRAY_EDGES if is_array else _LINE_EDGES
     parse = _parse_piece if is_array else parse_json_line
     log.lines += text.count(b'"eventMessage"')
@@ -239,7 +239,8 @@ def _parse_piece(text: bytes) -> LogEntry | None:
     return parse_object(f"{{{content}}}")
 
 
-def _build_recording(file: TextFile, log: _LogContent) -> TextRecording:
+def build_log_recording(name: str, log: LogContent) -> TextRecording:
+    """Return a log as tables whose times count from its first moment."""
     issues = IssueCounter()
     entries, signpost_count = log.entries, sum(entry.signpost is not None for entry in log.entries)
     arranged = arrange_signposts(entries)
@@ -280,7 +281,7 @@ def _build_recording(file: TextFile, log: _LogContent) -> TextRecording:
     is_wall_clock = bool(stamped) and not stamped[0].is_uptime and has_one_clock
     offset_s = next((entry.utc_offset_s for entry in stamped if entry.utc_offset_s is not None), None)
     info = TraceInfo(
-        file.name,
+        name,
         LOG.name,
         start=_format_iso(origin_ns, offset_s) if is_wall_clock else "",
         duration_ns=end_ns - origin_ns,
