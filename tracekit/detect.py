@@ -200,7 +200,7 @@ def _open_kernel_recording(path: str, options: _Options) -> Source:
         return note_unread(events, log.name, error)
 
 
-def _open_device_recording(folder: Path, options: _Options) -> Source:
+def _open_device_recording(folder: Path, name: str, options: _Options) -> Source:
     """Open a recording of ``record --via``: the stream with the log laid over it, or what can be read."""
     from tracekit.parsers.kdebug.device_folder import (
         DEVICE_LOG,
@@ -211,7 +211,7 @@ def _open_device_recording(folder: Path, options: _Options) -> Source:
 
     stream, log = folder / DEVICE_STREAM, folder / DEVICE_LOG
     try:
-        source = open_device_stream(folder, _get_name(str(folder)), options.limits)
+        source = open_device_stream(folder, name, options.limits)
     except (OSError, InputError) as error:
         if not log.is_file():
             raise
@@ -234,7 +234,7 @@ def _open_pack(path: str, options: _Options) -> Source:
 def _open_folder(path: str, options: _Options) -> Source:
     """Open the one bundle in a folder, or all its exports."""
     from tracekit.parsers.bundle.container import EXPORT_ENDINGS
-    from tracekit.parsers.kdebug.device_folder import DEVICE_JOURNAL
+    from tracekit.parsers.kdebug.device_folder import is_device_folder
     from tracekit.parsers.pack.format import MANIFEST
 
     folder = Path(path)
@@ -247,8 +247,8 @@ def _open_folder(path: str, options: _Options) -> Source:
     if recordings:
         return _open_bundle(str(recordings[0]), options)
     _require_auto(path, options)
-    if (folder / DEVICE_JOURNAL).is_file():
-        return _open_device_recording(folder, options)
+    if is_device_folder(folder):
+        return _open_device_recording(folder, _get_name(path), options)
     if (folder / MANIFEST).is_file():
         raise InputError(
             path,
@@ -318,6 +318,18 @@ def _open_export(path: str, options: _Options) -> Source:
     return _open_exports(_get_name(path), [path], options, parse_now=True)
 
 
+def _open_archived_device_recording(path: str, files: ArchiveFiles, options: _Options) -> Source:
+    """Open a recording of ``record --via`` in an archive; its files are on the disk only meanwhile."""
+    from tempfile import TemporaryDirectory
+
+    from tracekit.parsers.kdebug.device_folder import unpack_device_files
+
+    _require_auto(path, options)
+    with TemporaryDirectory(prefix="tracekit-", ignore_cleanup_errors=True) as place:
+        unpack_device_files(path, files, Path(place), options.limits)
+        return _open_device_recording(Path(place), files.name, options)
+
+
 def _open_bundle(path: str, options: _Options) -> Source:
     # These are a third of all imports, with libraries of their own: loaded for bundles only.
     from tracekit.parsers.bundle.bundle_source import BundleSource
@@ -342,6 +354,8 @@ def _open_bundle(path: str, options: _Options) -> Source:
         files = open_bundle_files(path, _get_name(path), options.limits)
         if isinstance(files, ArchiveFiles) and files.exports:
             return _open_archived_exports(path, files, options)
+        if isinstance(files, ArchiveFiles) and files.kind == "device recording":
+            return _open_archived_device_recording(path, files, options)
         native = BundleSource(files, path, options.limits, options.schemas)
     except LimitError:
         raise

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from kdebug_files import TICKS_PER_MS, sample, write_version_2
+from kdebug_files import write_device_folder
 
 import tracekit
 from tracekit.cli import main
@@ -45,28 +45,6 @@ elif "oslog" in sys.argv:
         time.sleep(0.05)
 """
 
-STACKSHOT = {
-    "mach_timebase_info": {"numer": 125, "denom": 3},
-    "mach_absolute_time": 24_000_000,
-    "usecs_since_epoch": 1_790_000_000_000_000,
-    "task_snapshots": {
-        "1": {
-            "task_snapshot": {"ts_pid": 42, "ts_p_comm": "MyApp"},
-            "dyld_load_info": [
-                {
-                    "imageLoadAddress": 0x1000,
-                    "imageUUID": "11111111-2222-3333-4444-555555555555",
-                    "imagePath": "/System/Library/PrivateFrameworks/Espresso.framework/Espresso",
-                }
-            ],
-            "thread_snapshots": {
-                "7": {"thread_snapshot": {"ths_thread_id": 7, "ths_state": 4}, "pth_name": "render"}
-            },
-        }
-    },
-}
-LOG_LINE = "2026-09-21 14:13:20.500000+0000 0x7 Default 0x0 42 0 MyApp: hello\n"
-
 
 @pytest.fixture
 def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -75,12 +53,7 @@ def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tools.mkdir()
     (tools / "pymobiledevice3").write_text(PROGRAM.format(python=sys.executable))
     (tools / "pymobiledevice3").chmod(0o755)
-    data = tmp_path / "device"
-    data.mkdir()
-    events = [part for tick in range(5) for part in sample((1000 + tick) * TICKS_PER_MS, [0x1010], tid=7)]
-    (data / "stream.ktrace").write_bytes(write_version_2(events))
-    (data / "stackshot.json").write_text(json.dumps(STACKSHOT))
-    (data / "log.ndjson").write_text(LOG_LINE)
+    data = write_device_folder(tmp_path / "device")
     monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("DEVICE", str(data))
     monkeypatch.chdir(tmp_path)

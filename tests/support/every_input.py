@@ -10,7 +10,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from kdebug_files import TICKS_PER_MS, sample, write_stackshot, write_task, write_thread, write_version_2
+from kdebug_files import (
+    TICKS_PER_MS,
+    sample,
+    write_device_folder,
+    write_stackshot,
+    write_task,
+    write_thread,
+    write_version_2,
+)
 from thread_support import SAMPLE_TEXT
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
@@ -153,6 +161,7 @@ INPUTS: dict[str, Callable[[Path], Path]] = {
     "a table without calls": _write_other_table,
     "a kdebug stream": _write_kdebug_stream,
     "a stackshot of the kernel": _write_kernel_stackshot,
+    "a device's recording": lambda place: write_device_folder(place / "x.device"),
     **{kind: _write_text(kind) for kind in TEXTS},
 }
 """Each writes an input into a folder and returns it."""

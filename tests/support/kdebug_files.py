@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import plistlib
 import struct
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 BEGIN, END = 1, 2
 SAMPLE, THREAD_DATA = 0x2500_0000, 0x2501_0004
@@ -163,3 +165,31 @@ def write_stackshot(tasks: Iterable[bytes]) -> bytes:
     begin = struct.pack("<IIQ", 0x59A2_5807, 0, 0)
     os_version = write_item(0x90F, b"Darwin 27\0")
     return begin + os_version + b"".join(tasks) + struct.pack("<IIQ", 0xF191_58ED, 0, 0)
+
+
+def write_device_folder(folder: Path) -> Path:
+    """Write a recording of ``record --via pymobiledevice3``: a stream, its stackshot, a line of the log."""
+    image = {
+        "imageLoadAddress": 0x1000,
+        "imageUUID": "11111111-2222-3333-4444-555555555555",
+        "imagePath": "/System/Library/PrivateFrameworks/Espresso.framework/Espresso",
+    }
+    thread = {"thread_snapshot": {"ths_thread_id": 7, "ths_state": 4}, "pth_name": "render"}
+    task = {
+        "task_snapshot": {"ts_pid": 42, "ts_p_comm": "MyApp"},
+        "dyld_load_info": [image],
+        "thread_snapshots": {"7": thread},
+    }
+    stackshot = {
+        "mach_timebase_info": {"numer": 125, "denom": 3},
+        "mach_absolute_time": 1000 * TICKS_PER_MS,
+        "usecs_since_epoch": 1_790_000_000_000_000,
+        "task_snapshots": {"1": task},
+    }
+    events = [part for tick in range(5) for part in sample((1000 + tick) * TICKS_PER_MS, [0x1010], tid=7)]
+    folder.mkdir()
+    (folder / "stream.ktrace").write_bytes(write_version_2(events))
+    (folder / "stackshot.json").write_text(json.dumps(stackshot))
+    (folder / "log.ndjson").write_text("2026-09-21 14:13:20.002000+0000 0x7 Default 0x0 42 0 MyApp: hello\n")
+    (folder / "device.json").write_text('{"schema": "tracekit-device-recording/1"}')
+    return folder

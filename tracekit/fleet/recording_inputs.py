@@ -19,6 +19,7 @@ from tracekit.fleet import stores
 from tracekit.fleet.manifest import MARKER
 from tracekit.frozen import frozen
 from tracekit.parsers.bundle.container import EXPORT_ENDINGS, is_archive, is_bundle_folder
+from tracekit.parsers.kdebug.device_folder import is_device_folder
 from tracekit.text import printable
 
 SIDECAR = ".labels.json"
@@ -117,7 +118,7 @@ def _find_in_path(name: str) -> list[RecordingInput]:
 
 def _iter_existing(path: Path) -> Iterator[RecordingInput]:
     """Yield the recordings of a path; a file that is named is a recording, whatever it holds."""
-    if not path.is_dir() or is_bundle_folder(path):
+    if not path.is_dir() or _is_recording_folder(path):
         address = os.path.abspath(path)  # noqa: PTH100 - without ".."
         yield RecordingInput(address, sidecar=_find_sidecar(address, os.path.isfile))
         return
@@ -126,7 +127,7 @@ def _iter_existing(path: Path) -> Iterator[RecordingInput]:
         if MARKER in files:  # a dataset of results
             folders.clear()
             continue
-        bundles = sorted(name for name in folders if is_bundle_folder(folder / name))
+        bundles = sorted(name for name in folders if _is_recording_folder(folder / name))
         folders[:] = sorted(
             name
             for name in set(folders) - {*bundles}
@@ -148,6 +149,10 @@ def _iter_exports(folder: str, paths: list[str]) -> Iterator[RecordingInput]:
         yield RecordingInput(
             address, exports.members, _find_sidecar(address, os.path.isfile), exports.problem
         )
+
+
+def _is_recording_folder(path: Path) -> bool:
+    return is_bundle_folder(path) or is_device_folder(path)
 
 
 def _is_searched(name: str) -> bool:

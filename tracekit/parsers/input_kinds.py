@@ -6,6 +6,7 @@ RECORDINGS = (
     "a .trace (a folder, or a zip or tar of one)",
     "a pack (.tracekit.zip)",
     "an export of xctrace (.xml, .xml.gz), or a folder, zip or tar of exports of one recording",
+    "a device's recording of tracekit record --via (a folder, or a zip or tar of one)",
     "a kernel's stream (.ktrace) or stackshot",
 )
 TEXTS = (

@@ -12,6 +12,7 @@ from pathlib import Path
 from tracekit.errors import InputError
 from tracekit.parsers.bundle.container import is_archive, is_bundle_folder
 from tracekit.parsers.input_kinds import INPUTS
+from tracekit.parsers.kdebug.device_folder import is_device_folder
 from tracekit.parsers.kdebug.kernel_file_heads import is_kernel_recording
 from tracekit_dashboard.library.store import UPLOADED_FILE
 
@@ -76,7 +77,7 @@ def find_inputs(path: Path, name: str, is_uploaded: bool) -> list[Path]:
 
 
 def find_openable(folder: Path, name: str) -> list[Path]:
-    """Return the recording in an uploaded folder: a bundle, an archive, or the exports of one folder.
+    """Return the recording in an uploaded folder: a bundle, a device's, an archive, or exports of one folder.
 
     File extensions are ignored. ``name`` is the folder's name in messages. Raises ``InputError`` unless
     there is exactly one recording.
@@ -85,7 +86,7 @@ def find_openable(folder: Path, name: str) -> list[Path]:
     exports: list[Path] = []
     for place, folders, files in os.walk(folder):
         current = Path(place)
-        if is_bundle_folder(current):
+        if is_bundle_folder(current) or is_device_folder(current):
             whole.append(current)
             folders.clear()
             continue

@@ -26,6 +26,7 @@ from dashboard_support import (
     pictures,
     until,
 )
+from kdebug_files import write_device_folder
 from library_support import received, wait_for
 from worker_support import Workers
 
@@ -65,6 +66,20 @@ def test_a_real_bundle_is_dropped_as_a_folder(serve: Serve, tab: Any, tmp_path: 
     tab.locator("#upload input[webkitdirectory]").set_input_files(place)
     tab.wait_for_selector(READY, timeout=PATIENCE_MS)
     assert "GPU" in tab.locator("#verdict").inner_text()
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_recording_of_a_device_is_uploaded(serve: Serve, tab: Any, tmp_path: Path, is_packed: bool) -> None:
+    folder = write_device_folder(tmp_path / "x.device")
+    opened(tab, serve().base, "#upload .drop")
+    if is_packed:
+        packed = shutil.make_archive(str(tmp_path / "x.device"), "zip", tmp_path, folder.name)
+        tab.locator(FILE).set_input_files(packed)
+    else:
+        tab.locator("#upload input[webkitdirectory]").set_input_files(folder)
+    tab.wait_for_url("**/recordings/*", timeout=PATIENCE_MS)
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    assert "render" in tab.locator("main").inner_text()
 
 
 def test_other_files_are_refused_with_a_sentence(serve: Serve, tab: Any, tmp_path: Path) -> None:

@@ -21,17 +21,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, TypeVar, cast
+from typing import BinaryIO, Literal, TypeAlias, TypeVar, cast
 
 from tracekit.errors import InputError
 from tracekit.parsers.bundle.bundle_files import BundleFiles, DamagedFileError
 from tracekit.parsers.bundle.tar import TarReader
 from tracekit.parsers.bundle.unpacking import BZIP2, GZIP, XZ
+from tracekit.parsers.kdebug.device_folder import DEVICE_JOURNAL
 from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits, require_at_most
 from tracekit.parsers.zip_archive import BoundedZip, is_link
 from tracekit.text import clip, format_size, list_first
 
 _Entry = TypeVar("_Entry")
+_Kind: TypeAlias = Literal["bundle", "device recording", "folder of exports"]
 
 EXPORT_ENDINGS = (".xml", ".xml.gz")
 
@@ -187,9 +189,10 @@ def _measure_occupied(path: str) -> int:
 
 
 class ArchiveFiles(ABC):
-    """A recording inside an archive; ``exports`` are the names of its exports, none of a bundle."""
+    """A recording inside an archive; ``exports`` are the names of its exports, none of another kind."""
 
     name: str
+    kind: _Kind
     exports: tuple[str, ...]
     warnings: tuple[str, ...]
 
@@ -197,10 +200,11 @@ class ArchiveFiles(ABC):
         self, path: str, display_name: str, entries: dict[str, _Entry], links: Collection[str]
     ) -> dict[str, _Entry]:
         """Return the entries of the one recording among those of an archive, by their names in it."""
-        prefix, is_bundle, self.warnings = _find_recording(path, entries, links)
+        prefix, self.kind, self.warnings = _find_recording(path, entries, links)
         self.name = PurePosixPath(prefix).name or display_name
         inner_entries = _select_inside(prefix, entries)
-        self.exports = () if is_bundle else tuple(sorted(name for name in inner_entries if _is_export(name)))
+        are_exports = self.kind == "folder of exports"
+        self.exports = tuple(sorted(name for name in inner_entries if are_exports and _is_export(name)))
         return inner_entries
 
     @abstractmethod
@@ -241,8 +245,9 @@ class _ZipFiles(ArchiveFiles):
             raise
         self._zip_bytes = Path(path).stat().st_size
         # Files that share their bytes would unpack to many times the limits.
-        overlap = sum(self._entries[name].compress_size for name in self.exports) > self._zip_bytes
-        if self.exports and (is_inner or overlap):
+        read_whole = self._entries if self.kind == "device recording" else self.exports
+        overlap = sum(self._entries[name].compress_size for name in read_whole) > self._zip_bytes
+        if read_whole and (is_inner or overlap):
             raise zipfile.BadZipFile
 
     def names(self) -> Iterable[str]:
@@ -325,13 +330,12 @@ def _may_be_read(name: str) -> bool:
 
 def _find_recording(
     path: str, names: Iterable[str], links: Collection[str]
-) -> tuple[str, bool, tuple[str, ...]]:
-    """Return the prefix of the one recording among an archive's files, and warnings about ignored names.
+) -> tuple[str, _Kind, tuple[str, ...]]:
+    """Return the prefix and kind of the one recording in an archive, and warnings about ignored names.
 
-    It is a bundle (True), or, in an archive without one, the exports of one folder.
+    In an archive with a bundle, nothing else is a recording; exports are one only where nothing else is.
     """
-    bundles: set[str] = set()
-    exports: set[str] = set()
+    found: dict[_Kind, set[str]] = {"bundle": set(), "device recording": set(), "folder of exports": set()}
     outside_count = 0
     for name in names:
         parts = PurePosixPath(name).parts
@@ -342,22 +346,25 @@ def _find_recording(
             continue
         depth = next((depth for depth, part in enumerate(parts) if part in _BUNDLE_MARKERS), None)
         if depth is not None:
-            bundles.add("".join(f"{part}/" for part in parts[:depth]))
+            found["bundle"].add("".join(f"{part}/" for part in parts[:depth]))
+        elif parts and parts[-1] == DEVICE_JOURNAL:
+            found["device recording"].add("".join(f"{part}/" for part in parts[:-1]))
         elif parts and _is_export(parts[-1]):
-            exports.add("".join(f"{part}/" for part in parts[:-1]))
-    prefixes = bundles or exports
+            found["folder of exports"].add("".join(f"{part}/" for part in parts[:-1]))
+    kind, prefixes = next(((kind, names) for kind, names in found.items() if names), ("bundle", set()))
     if not prefixes:
         notes = "".join(f" ({warning})" for warning in _link_warnings(links))
         problem = f"is an archive without a .trace bundle or exports in it{notes}."
         raise InputError(path, problem, "Pack the whole X.trace.")
     if len(prefixes) > 1:
         names_listed = ", ".join(sorted(prefix.rstrip("/") or "." for prefix in prefixes)[:5])
-        problem = f"holds {len(prefixes)} {'bundles' if bundles else 'folders of exports'} ({names_listed})."
+        kinds = "folders of exports" if kind == "folder of exports" else f"{kind}s"
+        problem = f"holds {len(prefixes)} {kinds} ({names_listed})."
         raise InputError(path, problem, "Unpack it and name one of them.")
     warnings = (
         [f"names that lead out of the archive were ignored: {outside_count:,}"] if outside_count else []
     )
-    return prefixes.pop(), bool(bundles), (*warnings, *_link_warnings(links))
+    return prefixes.pop(), kind, (*warnings, *_link_warnings(links))
 
 
 def _is_export(name: str) -> bool:

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from tracekit.errors import InputError
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, RunInfo
-from tracekit.parsers.limits import Limits
+from tracekit.parsers.bundle.bundle_files import BundleFiles, DamagedFileError
+from tracekit.parsers.limits import LimitError, Limits
 from tracekit.parsers.source import Source
+from tracekit.text import format_size
 
 DEVICE_STREAM, DEVICE_STACKSHOT = "stream.ktrace", "stackshot.json"
 DEVICE_LOG, DEVICE_JOURNAL = "log.ndjson", "device.json"
+_FILES = (DEVICE_STREAM, DEVICE_STACKSHOT, DEVICE_LOG)
+_BLOCK_BYTES = 1 << 20
 _SAMPLED_EVENT = "the Neural Engine's driver traced an event"
+
+
+def is_device_folder(path: Path) -> bool:
+    """Return whether a folder is a recording of ``record --via``."""
+    return (path / DEVICE_JOURNAL).is_file()
 
 
 class _NotedSource:
@@ -40,6 +51,22 @@ def note_unread(source: Source, file: str, error: Exception) -> Source:
     """Return the source with an issue about a file beside it that is left out, and why."""
     problem = str(getattr(error, "problem", error)).rstrip(".")
     return _NotedSource(source, Issue("warning", "file-skipped", f"{file} is left out: it {problem}"))
+
+
+def unpack_device_files(archive: str, files: BundleFiles, folder: Path, limits: Limits) -> None:
+    """Write a recording in an archive into a folder. Raises ``LimitError`` and ``InputError``."""
+    max_bytes = left_bytes = limits.unpacked_bytes(Path(archive).stat().st_size)
+    for name in (name for name in _FILES if name in files.names()):
+        try:
+            with files.open(name) as packed, (folder / name).open("wb") as file:
+                while block := packed.read(_BLOCK_BYTES):
+                    left_bytes -= len(block)
+                    if left_bytes < 0:
+                        raise LimitError(archive, f"unpacks to more than {format_size(max_bytes)}")
+                    file.write(block)
+        except (DamagedFileError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+            problem = getattr(error, "problem", "cannot be unpacked")
+            raise InputError(f"{archive}/{name}", f"{problem}.", "Make the archive again.") from error
 
 
 def open_device_stream(folder: Path, name: str, limits: Limits) -> Source:
