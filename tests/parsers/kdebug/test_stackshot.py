@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import zlib
 from pathlib import Path
 
 import pytest
-from kdebug_files import write_item, write_stackshot, write_task, write_thread
+from kdebug_files import write_device_folder, write_item, write_stackshot, write_task, write_thread
 
 from tracekit.api import analyze, open_trace
 from tracekit.errors import InputError
 from tracekit.model.trace import Trace
+from tracekit.parsers.limits import LimitError, Limits
 
 pytestmark = pytest.mark.unit
 
@@ -67,11 +70,110 @@ def test_a_stackshot_that_is_cut_keeps_whole_threads(tmp_path: Path) -> None:
         assert 2 <= len(read(tmp_path, content[:size]).samples) <= 3
 
 
+def compress(content: bytes, kind: int = 1) -> bytes:
+    """Return a buffer as the kernel compresses it: its first item stays in front of the rest."""
+    packed = zlib.compress(content[16:-16])
+    sizes = (("kcd_c_totalout", len(packed)), ("kcd_c_totalin", len(content) - 32))
+    items = [write_item(0x2, b"kcd_c_type".ljust(32, b"\0") + kind.to_bytes(4, "little"))]
+    items += [
+        write_item(0x3, key.encode().ljust(32, b"\0") + size.to_bytes(8, "little")) for key, size in sizes
+    ]
+    return b"PMOC" + bytes(12) + b"".join(items) + content[:16] + packed
+
+
+def test_a_compressed_stackshot_is_unpacked(tmp_path: Path) -> None:
+    plain, packed = (
+        read(tmp_path, content) for content in (write_stackshot(TASKS), compress(write_stackshot(TASKS)))
+    )
+    assert packed.threads.equals(plain.threads) and len(packed.samples) == 3
+    bomb = compress(write_stackshot([write_item(0x90F, bytes(64 << 20))]))
+    (file := tmp_path / "bomb.kcdata").write_bytes(bomb)
+    with pytest.raises(LimitError, match="unpacks to more than"):
+        open_trace(file, limits=Limits(unpacked_slack_bytes=1 << 20))
+
+
+STACKSHOT_OF_KCDATA_PY = [
+    {
+        "kcdata_stackshot": {
+            "osversion": "iPhone OS",
+            "mach_absolute_time": "0x16e3600",
+            "usecs_since_epoch": "0x65bfd9a6b4000",
+            "task_snapshots": {
+                "0x2a": {
+                    "task_snapshot": {
+                        "ts_pid": 42,
+                        "ts_p_comm": "MyApp",
+                        "ts_ss_flags": "0x3 (kUser64_p|kKern64_p)",
+                    },
+                    "dyld_load_info": [{"imageLoadAddress": "0x100000000", "imageUUID": UUID_A}],
+                    "thread_snapshots": {
+                        "0x65": {
+                            "thread_snapshot": {
+                                "ths_thread_id": "0x65",
+                                "ths_state": "0x41 (TH_WAIT|TH_WAIT_REPORT)",
+                            },
+                            "pth_name": "render",
+                            "dispatch_queue_label": "com.apple.ane.requests",
+                            "user_stack_frames": [{"lr": "0x100000040"}, {"lr": "0x100000080"}],
+                            "kernel_stack_frames": [{"lr": "0xFFFFFE0000000010"}],
+                        },
+                        "9": {"thread_snapshot": {"ths_thread_id": "9", "ths_state": "4 (TH_RUN)"}},
+                    },
+                }
+            },
+        }
+    }
+]
+
+
+def test_a_stackshot_that_a_program_wrote_as_json(tmp_path: Path) -> None:
+    """The form of ``pyidevice instruments stackshot --out``, and of Apple's kcdata.py."""
+    trace = read(tmp_path, json.dumps(STACKSHOT_OF_KCDATA_PY, indent=4).encode())
+    assert trace.threads.values.tolist() == [
+        [101, "render (com.apple.ane.requests)", 42, "MyApp"],
+        [9, "", 42, "MyApp"],
+    ]
+    assert trace.samples["state"].tolist() == ["Blocked", "Running"]
+    assert trace.stacks.binaries["uuid"].tolist() == [UUID_A]
+    addresses = trace.stacks.frames["address"].to_numpy()
+    assert addresses[trace.stacks.stack(trace.samples["stack_id"].iloc[0])].tolist() == [
+        0xFFFFFE0000000010,
+        0x1_0000_0040,
+        0x1_0000_0080,
+    ]
+
+
+def test_a_stackshot_as_json_alone_is_read(tmp_path: Path) -> None:
+    folder = write_device_folder(tmp_path / "x.device")
+    trace = open_trace(folder / "stackshot.json")
+    assert trace.threads.values.tolist() == [[7, "render", 42, "MyApp"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"task_snapshots": ', "no stackshot as JSON"),
+        ('{"task_snapshots": 1}', "without a thread"),
+        ('{"kcdata_stackshot": []}', "without the tasks"),
+        ('[{"kcdata_stackshot": {"task_snapshots": {"1": {"thread_snapshots": {"2": 3}}}}}]', None),
+        ('{"task_snapshots": [' + "{}," * 6_000_000 + "1]}", "so many values"),
+    ],
+)
+def test_json_of_another_form_is_named(tmp_path: Path, text: str, words: str | None) -> None:
+    if words is None:
+        assert len(read(tmp_path, text.encode()).samples) == 1
+        return
+    with pytest.raises(InputError, match=words):
+        read(tmp_path, text.encode())
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
         (write_stackshot([]), "without a thread"),
-        (b"PMOC" + bytes(64), "compressed"),
+        (b"PMOC" + bytes(64), "compressed in a way"),
+        (compress(write_stackshot([]), kind=4), "compressed in a way"),
+        (compress(write_stackshot([]))[:-40] + bytes(40), "without a thread|damaged compressed"),
         (write_stackshot([write_item(0x906, bytes(120))]), "without a thread"),
     ],
 )

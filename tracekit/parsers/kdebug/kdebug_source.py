@@ -6,7 +6,6 @@ distance between samples of one core; samples of other threads weigh nothing.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -31,12 +30,14 @@ from tracekit.parsers.kdebug.kdebug_stream import (
     read_kdebug_stream,
 )
 from tracekit.parsers.kdebug.kdebug_tables import build_sample_table, build_signpost_table, select_signposts
-from tracekit.parsers.kdebug.kdebug_tasks import KERNEL_PID, KdebugTasks, collect_tasks, name_thread
+from tracekit.parsers.kdebug.kdebug_tasks import KdebugTasks, collect_tasks
 from tracekit.parsers.kdebug.kernel_file_heads import COMPRESSED_KCDATA, STACKSHOT
-from tracekit.parsers.kdebug.stackshot import Image, Stackshot, parse_stackshot, parse_stackshot_json
+from tracekit.parsers.kdebug.stackshot import Stackshot, parse_stackshot, parse_stackshot_json
+from tracekit.parsers.kdebug.stackshot_text import build_stackshot_recording
 from tracekit.parsers.limits import Limits, require_at_most
+from tracekit.parsers.text.json_text import read_json_text
 from tracekit.parsers.text.log_text import LOG, LogContent, build_log_recording
-from tracekit.parsers.text.pause import PauseCounts, PausedFrame, PausedImage
+from tracekit.parsers.text.text_file import TextFile, TextPlace
 from tracekit.parsers.text.text_recording import TextRecording, build_source
 from tracekit.text import format_size, plural
 
@@ -85,7 +86,8 @@ def open_kernel_recording(
     with path.open("rb") as file:
         head = file.read(4)
     if head in (STACKSHOT, COMPRESSED_KCDATA):
-        recording = _read_stackshot(path, name, limits)
+        require_at_most(name, path.stat().st_size, _MAX_STACKSHOT_BYTES, "bytes")
+        recording = build_stackshot_recording(parse_stackshot(path.read_bytes(), name, limits), name, limits)
         return KernelRecording(build_source(name, "stackshot", [recording], limits))
     stream = read_kdebug_stream(path, name, limits)
     log = read_stream_log(stream, name, limits)
@@ -109,48 +111,14 @@ def _build_log_source(log: LogContent, name: str) -> InMemorySource | None:
     return build_source(name, LOG.name, [build_log_recording(name, log)])
 
 
-def _read_stackshot(path: Path, name: str, limits: Limits) -> TextRecording:
-    require_at_most(name, path.stat().st_size, _MAX_STACKSHOT_BYTES, "bytes")
-    counts = PauseCounts(name, limits)
-    tasks = parse_stackshot(path.read_bytes(), name).tasks
-    kernel = _ImageStarts(next((task.images for task in tasks if task.pid == KERNEL_PID), ()))
-    for task in tasks:
-        images = _ImageStarts(task.images)
-        for thread in task.threads:
-            row = counts.add_thread(thread.tid, name_thread(thread.name, thread.queue), task.pid, task.name)
-            frames = [*kernel.pair_frames(thread.kernel_frames), *images.pair_frames(thread.user_frames)]
-            counts.add_stack(row, counts.add_frames(frames), 1, thread.state)
-    if not len(counts):
-        raise InputError(name, "is a stackshot without a thread.", "Save the stackshot again.")
-    return TextRecording(TraceInfo(name, "stackshot"), (counts,))
-
-
-class _ImageStarts:
-    """Images of a process, none of which has an end: a frame lies in the last one that begins before it."""
-
-    def __init__(self, images: Sequence[Image]) -> None:
-        in_order = sorted(images)
-        self._starts = [image.address for image in in_order]
-        self._images = [
-            PausedImage(image.name, image.path, image.uuid, "", image.address) for image in in_order
-        ]
-
-    def pair_frames(self, addresses: Sequence[int]) -> list[tuple[PausedFrame, PausedImage | None]]:
-        """Return a frame for each address, with its image if there is one."""
-        rows = (bisect_right(self._starts, address) - 1 for address in addresses)
-        return [
-            (PausedFrame("", address=address), self._images[row] if row >= 0 else None)
-            for address, row in zip(addresses, rows, strict=True)
-        ]
-
-
 def _read_stream(
     stream: KdebugStream, name: str, limits: Limits, stackshot: Path | None, sampled_event: str
 ) -> TextRecording:
-    stackshots = [_read_embedded(content, name) for content in stream.stackshots]
+    embedded = [_read_embedded(content, name, limits) for content in stream.stackshots]
+    stackshots = [known for known in embedded if known is not None]
     if stackshot is not None:
-        require_at_most(stackshot.name, stackshot.stat().st_size, _MAX_STACKSHOT_BYTES, "bytes")
-        stackshots.append(parse_stackshot_json(stackshot.read_bytes(), stackshot.name))
+        text = read_json_text(TextFile(TextPlace(str(stackshot), stackshot.name), "utf-8", limits, None))
+        stackshots.append(parse_stackshot_json(text, stackshot.name))
     clocks = (WallClock(known.ticks, known.microseconds) for known in stackshots)
     clock = stream.clock or next((clock for clock in clocks if clock.ticks and clock.microseconds), None)
     stream = _use_tick_rate(stream, stackshots)
@@ -169,7 +137,7 @@ def _read_stream(
         )
     sample_times, signpost_times = np.split(times, [len(samples.ticks)])
     tables: list[Table] = []
-    issues = list(_list_issues(stream, samples, tasks))
+    issues = list(_list_issues(stream, samples, tasks, embedded.count(None)))
     if len(samples.ticks):
         period_ns, is_steady = measure_period(sample_times, samples.cpus)
         is_apple_silicon = _is_apple_silicon(stream)
@@ -189,12 +157,12 @@ def _read_stream(
     return TextRecording(info, tuple(tables), tuple(issues))
 
 
-def _read_embedded(content: bytes, name: str) -> Stackshot:
-    """Return a stackshot inside a stream; an empty one if it is compressed or damaged."""
+def _read_embedded(content: bytes, name: str, limits: Limits) -> Stackshot | None:
+    """Return a stackshot inside a stream; None if it is damaged."""
     try:
-        return parse_stackshot(content, name)
+        return parse_stackshot(content, name, limits)
     except InputError:
-        return Stackshot()
+        return None
 
 
 def _use_tick_rate(stream: KdebugStream, stackshots: Sequence[Stackshot]) -> KdebugStream:
@@ -258,7 +226,12 @@ def _describe_timing(period_ns: int, is_steady: bool, sampled_event: str) -> Ite
         yield Issue("warning", "sampling-uneven", text)
 
 
-def _list_issues(stream: KdebugStream, samples: KperfSamples, tasks: KdebugTasks) -> Iterator[Issue]:
+def _list_issues(
+    stream: KdebugStream, samples: KperfSamples, tasks: KdebugTasks, unread_stackshots: int
+) -> Iterator[Issue]:
+    if unread_stackshots:
+        text = f"stackshots in the file that cannot be read: {unread_stackshots}; names may be missing"
+        yield Issue("warning", "names-damaged", text, unread_stackshots)
     if not stream.has_tick_rate:
         text = (
             "the stream does not state how long a tick of its clock lasts: 24 MHz, that of Apple silicon, was"

@@ -7,17 +7,20 @@
     stackshot ─ task ─┬ snapshot (pid, name), images
                       └ thread ─ snapshot (tid, state), name, queue, user and kernel frames
 
-pymobiledevice3 writes the same as JSON, with the paths of images that it knows, and containers by their ids.
+Programs write the same as JSON, with containers by their ids: pymobiledevice3 with the paths of images that
+it knows; py-ios-device, and Apple's kcdata.py, as ``kcdata_stackshot`` with most numbers in hexadecimal.
 
 Sources: osfmk/kern/kcdata.h of apple-oss-distributions/xnu (types, structures), pymobiledevice3 and
-py-ios-device (which items devices send). No stackshot of a device was at hand.
+py-ios-device (which items devices send, and the forms of JSON). No stackshot of a device was at hand.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import struct
 import uuid
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -25,6 +28,8 @@ from typing import Any, NamedTuple
 from tracekit.errors import InputError
 from tracekit.parsers.kdebug.kdebug_stream import decode_name
 from tracekit.parsers.kdebug.kernel_file_heads import COMPRESSED_KCDATA, STACKSHOT
+from tracekit.parsers.limits import LimitError, Limits
+from tracekit.text import format_size
 
 _BUFFER_END = 0xF191_58ED
 _CONTAINER_BEGIN, _CONTAINER_END = 0x13, 0x14
@@ -36,6 +41,9 @@ _IMAGES, _TIMEBASE, _TICKS, _MICROSECONDS = 0x31, 0x32, 0x33, 0x35
 _KERNEL_FRAMES, _USER_FRAMES = 0x914, 0x916
 
 _ITEM = struct.Struct("<IIQ")
+_DESCRIBED = {0x2: struct.Struct("<32sI"), 0x3: struct.Struct("<32sQ")}
+"""Items that hold a number with its name."""
+_ZLIB = 1
 _ADDRESS_AND_UUID = struct.Struct("<Q16s")
 _PID_AND_NAME = struct.Struct("<84xi32s")
 """Of ``task_snapshot_v2``: seven u64 and seven u32 come before."""
@@ -45,6 +53,9 @@ _WAITS, _RUNS = 0x1, 0x4
 """Bits of that state: TH_WAIT and TH_RUN of osfmk/kern/thread.h."""
 
 _MAX_NUMBER = 2**64 - 1
+_WRITTEN_NUMBER = re.compile(r"(0x[0-9A-Fa-f]{1,16}|\d{1,20})(?: \([^)]*\))?")
+"""As kcdata.py writes it: ``0x1f``, ``4``, with the names of flags ``0x41 (TH_WAIT|TH_WAIT_REPORT)``."""
+JSON_ROOT = "kcdata_stackshot"
 
 
 class Image(NamedTuple):
@@ -94,17 +105,13 @@ class Stackshot:
     """Since 1970; 0 is unknown, as is a moment in ticks of 0."""
 
 
-def parse_stackshot(content: bytes, name: str) -> Stackshot:
+def parse_stackshot(content: bytes, name: str, limits: Limits) -> Stackshot:
     """Return a stackshot, of a cut-off one what comes before the cut.
 
-    Raises ``InputError`` for a compressed one, and for content that is none.
+    Raises ``InputError`` for content that is none, and ``LimitError`` for one that unpacks to too much.
     """
     if content.startswith(COMPRESSED_KCDATA):
-        raise InputError(
-            name,
-            "is a compressed stackshot, which is not read.",
-            "Save it uncompressed, or as text with spindump.",
-        )
+        content = _decompress(content, name, limits)
     if not content.startswith(STACKSHOT):
         raise InputError(name, "holds no stackshot of the kernel.", "Save the stackshot again.")
     stackshot = Stackshot()
@@ -127,6 +134,41 @@ def parse_stackshot(content: bytes, name: str) -> Stackshot:
         elif not containers:
             _read_clock_item(stackshot, kind, payload)
     return stackshot
+
+
+def _decompress(content: bytes, name: str, limits: Limits) -> bytes:
+    """Return a compressed buffer as it was before: numbers in items, then the first item, then the rest.
+
+    begin │ "kcd_c_type" 1 │ "kcd_c_totalout" │ "kcd_c_totalin" │ begin of the buffer │ zlib …
+    """
+    values: dict[str, int] = {}
+    position = _ITEM.size
+    while position + _ITEM.size <= len(content):
+        kind, size, _ = _ITEM.unpack_from(content, position)
+        position += _ITEM.size
+        described = _DESCRIBED.get(kind)
+        if described is None:
+            break
+        if position + max(described.size, size) <= len(content):
+            text, value = described.unpack_from(content, position)
+            values[decode_name(text)] = value
+        position += size
+    if values.get("kcd_c_type") != _ZLIB:
+        raise InputError(
+            name,
+            "is a stackshot that is compressed in a way that is not known.",
+            "Save it uncompressed, or as text with spindump.",
+        )
+    packed = content[position : position + values.get("kcd_c_totalout", 0)]
+    max_bytes = limits.unpacked_bytes(len(content))
+    decompressor = zlib.decompressobj()
+    try:
+        unpacked = decompressor.decompress(packed, max_bytes)
+    except zlib.error as error:
+        raise InputError(name, "is a damaged compressed stackshot.", "Save the stackshot again.") from error
+    if decompressor.unconsumed_tail:
+        raise LimitError(name, f"unpacks to more than {format_size(max_bytes)}")
+    return content[position - _ITEM.size : position] + unpacked
 
 
 def _read_clock_item(stackshot: Stackshot, kind: int, payload: bytes) -> None:
@@ -197,20 +239,19 @@ def format_uuid(identity: bytes) -> str:
     return str(uuid.UUID(bytes=identity)).upper() if any(identity) else ""
 
 
-def parse_stackshot_json(content: bytes, name: str) -> Stackshot:
-    """Return a stackshot that pymobiledevice3 wrote. Raises ``InputError`` for other content.
+def parse_stackshot_json(text: str, name: str) -> Stackshot:
+    """Return a stackshot that a program wrote as JSON. Raises ``InputError`` for other content.
 
-    Values that are missing or of another type are left out: versions of the program differ.
+    Values that are missing or of another type are left out: versions of the programs differ.
     """
     try:
-        document = json.loads(content)
+        document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(name, "is no stackshot as JSON.", "Save it again with pymobiledevice3.") from error
-    root = _get_object(document)
+        raise InputError(name, "is no stackshot as JSON.", "Save the stackshot again.") from error
+    document = document[0] if isinstance(document, list) and document else document
+    root = _get_object(_get_object(document).get(JSON_ROOT, document))
     if "task_snapshots" not in root:
-        raise InputError(
-            name, "is JSON without the tasks of a stackshot.", "Save it again with pymobiledevice3."
-        )
+        raise InputError(name, "is JSON without the tasks of a stackshot.", "Save the stackshot again.")
     timebase = _get_object(root.get("mach_timebase_info"))
     return Stackshot(
         [_read_json_task(_get_object(task)) for task in _get_object(root["task_snapshots"]).values()],
@@ -230,7 +271,7 @@ def _read_json_task(task: Mapping[str, Any]) -> StackshotTask:
         tuple(
             Image(
                 _get_number(image.get("imageLoadAddress")),
-                _get_text(image.get("imageUUID")).upper(),
+                _get_uuid(image.get("imageUUID")),
                 _get_text(image.get("imagePath")),
             )
             for image in images
@@ -269,10 +310,20 @@ def _get_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def _get_uuid(value: object) -> str:
+    """Return a UUID, also one of 16 numbers."""
+    if isinstance(value, list):
+        numbers = [_get_number(number) for number in value]
+        return format_uuid(bytes(numbers)) if len(numbers) == 16 and max(numbers) < 256 else ""
+    return _get_text(value).upper()
+
+
 def _get_text(value: object) -> str:
     return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else ""
 
 
 def _get_number(value: object, missing: int = 0) -> int:
+    if isinstance(value, str) and (match := _WRITTEN_NUMBER.fullmatch(value)):
+        value = int(match[1], 0 if match[1].startswith("0x") else 10)
     is_number = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_NUMBER
     return int(value) if is_number and isinstance(value, int) else missing

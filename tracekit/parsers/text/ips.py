@@ -20,13 +20,13 @@ from typing import Any
 from tracekit.errors import InputError
 from tracekit.model.trace import IssueCounter, TraceInfo
 from tracekit.model.vocabulary import CALLERS_MISSING
-from tracekit.parsers.limits import LimitError
 from tracekit.parsers.text.crash_text import (
     CULPRIT_STATES,
     EXCEPTION_STACK,
     list_culprit_issues,
     read_crash_text,
 )
+from tracekit.parsers.text.json_text import read_json_text
 from tracekit.parsers.text.pause import (
     MAX_ADDRESS,
     PausedFrame,
@@ -47,12 +47,7 @@ _LOG_ENTRY = re.compile(r'"(?:eventMessage|signpostName)"')
 """Keys of an entry of the log, which has a backtrace with offsets as well."""
 _HAS_STACKS = {"threads", "processByPid"}
 _CRASHES = ("109", "309")
-_CHARACTERS_OF_LIMIT = 4
-"""The text is in memory as a whole: the limit is a quarter of that of an unusual export."""
 _SPACE = re.compile(r"\s*")
-_MEMORY_BYTES = {"{": 176, "[": 80, ":": 120, ",": 48, '"': 28}
-"""Memory for each of these characters when JSON is decoded, measured with CPython 3.11 on 64 bits: an object
-with its first keys, a list, a key and its slot, a number and its slot, half of a text beyond ASCII."""
 _MAX_THREAD_ID = 2**63 - 1
 _MAX_DEPTH = 100_000
 """Chosen limit: the system cuts stacks after some hundred frames."""
@@ -69,8 +64,7 @@ def _is_ips(head: str) -> bool:
 
 def _read_reports(file: TextFile) -> Iterator[TextRecording]:
     """Yield the reports. Raises ``InputError`` for one that has no stacks, with its type."""
-    text = _read_text(file)
-    _require_memory(file, text)
+    text = read_json_text(file)
     decoder = json.JSONDecoder()
     header: dict[str, Any] = {}
     position, reports = 0, 0
@@ -127,27 +121,6 @@ def _collect_culprits(
         if thread.state in CULPRIT_STATES or not thread.is_sample:
             culprits.append(thread)
         yield thread
-
-
-def _read_text(file: TextFile) -> str:
-    max_characters = file.limits.unusual_bytes // _CHARACTERS_OF_LIMIT
-    blocks, size = [], 0
-    for block in file.iter_blocks():
-        size += len(block)
-        if size > max_characters:
-            raise LimitError(file.name, f"is a report of more than {max_characters:,} characters")
-        blocks.append(block)
-    return b"".join(blocks).decode("utf-8", "replace")
-
-
-def _require_memory(file: TextFile, text: str) -> None:
-    """Refuse JSON that would take too much memory, before it is decoded: ``{}`` is 40 times its text."""
-    memory_bytes = sum(size * text.count(character) for character, size in _MEMORY_BYTES.items())
-    if memory_bytes > file.limits.json_bytes:
-        max_size = f"{file.limits.json_bytes >> 20} MB"
-        raise LimitError(
-            file.name, f"has so many values in its JSON that they could take more than {max_size}"
-        )
 
 
 def _skip_space(text: str, position: int) -> int:

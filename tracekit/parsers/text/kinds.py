@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tracekit.parsers.kdebug.stackshot_text import STACKSHOT_JSON
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.text.crash_text import CRASH_TEXT
@@ -24,6 +25,7 @@ KINDS: tuple[TextKind, ...] = (
     SAMPLE,
     DEEP_COPY,
     IPS,
+    STACKSHOT_JSON,
     LLDB_HITS_TEXT,
     PROCESS_USAGE_TEXT,
     LLDB_TEXT,

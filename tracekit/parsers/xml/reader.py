@@ -244,9 +244,11 @@ class DocumentReader:
         elif root:
             problem = f"is XML with the root <{root[:40]}>, not an export of xctrace."
         else:
-            from tracekit.parsers.foreign_files import name_foreign_file
+            from tracekit.parsers.foreign_files import DEVICE_ADVICE, DEVICE_READINGS, name_foreign_file
 
             foreign = name_foreign_file(self._name, self._head)
+            if foreign == DEVICE_READINGS:
+                return NotAnExportError(self._name, f"is {foreign}.", DEVICE_ADVICE)
             problem = (
                 f"is {foreign}, which tracekit does not read."
                 if foreign
