@@ -30,6 +30,15 @@ TEXTS = {
 {"tracekit": "process-usage", "version": 1, "timestamp": "2026-11-28T09:00:00.000000+00:00", "interval_ms": 100,\
  "processes": [{"pid": 42, "name": "App", "neural_bytes": 85000000, "energy_nj": 0, "instructions": 0}], "unreadable": 3}
 """,
+    "engine-presence": """\
+{"tracekit": "engine-presence", "version": 1, "timestamp": "2026-11-28T09:00:00.200000+00:00", "interval_ms": 200,\
+ "channels": [{"group": "PMP0", "subgroup": "DCS Floor", "name": "ANE-DCS-BW", "states": [["F1", 4], ["F2", 20]]}]}
+""",
+    "stackshot": """\
+{"mach_absolute_time": 1, "usecs_since_epoch": 2, "task_snapshots": {"1": {"task_snapshot": {"ts_pid": 42,
+"ts_p_comm": "App"}, "thread_snapshots": {"7": {"thread_snapshot": {"ths_thread_id": 7, "ths_state": 4},
+"pth_name": "main", "user_stack_frames": [{"lr": 4096}]}}}}}
+""",
     "sample": SAMPLE_TEXT,
     "spindump": """\
 Date/Time:        2025-12-17 19:00:41.615 -0500

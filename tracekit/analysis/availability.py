@@ -97,6 +97,7 @@ _OF_TEXTS: tuple[tuple[tuple[str, ...], Scope], ...] = (
     ((schemas.POWER_RAILS,), "system"),
     ((schemas.ANE_POWER_STATE,), "system"),
     ((schemas.PROCESS_USAGE,), "process"),
+    ((schemas.ENGINE_PRESENCE,), "system"),
 )
 """Tables that Instruments does not record: listed where a text brought them."""
 _SAMPLES = frozenset(schemas.SAMPLE_TABLES)

@@ -127,7 +127,8 @@ if TYPE_CHECKING:
     "companions",
     metavar="LIST",
     help="Also run, beside the recording: power (powermetrics, which needs root: run sudo -v first; tracekit"
-    " asks for no password), log (log stream) and usage (which processes hold memory on the Neural Engine)."
+    " asks for no password), log (log stream), usage (which processes hold memory on the Neural Engine) and"
+    " presence (when bandwidth is kept ready for it)."
     " Their files lie beside the .trace, and are joined with it.",
 )
 @click.option(

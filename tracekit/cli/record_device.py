@@ -13,9 +13,10 @@ from tracekit.errors import InputError, UsageError
 from tracekit.text import format_shell_command, format_size
 
 _USED = frozenset({"via", "devices", "time_limit_seconds", "until_stopped", "output", "no_analysis"})
+_LACKING = "the tables of the engines, which Instruments makes on a Mac, and stacks by a timer"
 _SHOWS = (
     "Through pymobiledevice3: the log, and a stack whenever the Neural Engine's driver traces an event.",
-    "Not to be had this way: the tables of the engines, which Instruments makes, and stacks by a timer.",
+    f"Not to be had this way: {_LACKING}.",
     "No recording of a device was tried with this version of tracekit.",
 )
 
@@ -48,7 +49,7 @@ def record_from_device(context: click.Context, *, analyze: bool) -> None:
     for problem in recording.problems:
         write_message(f"note: {problem}")
     sizes = ", ".join(f"{path.name} ({format_size(path.stat().st_size)})" for path in recording.files)
-    write_message(f"Saved {recording.folder}: {sizes}")
+    write_message(f"Saved {recording.folder}: {sizes}", f"Not in it: {_LACKING}.")
     if analyze:
         _print_analysis(recording.folder)
 

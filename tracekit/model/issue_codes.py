@@ -169,6 +169,7 @@ _LogCode: TypeAlias = Literal[
     "log-messages-unknown",
 ]
 _RecordingCode: TypeAlias = Literal[
+    "channels-silent",
     "gpu-counters-not-read",
     "laid-over",
     "laid-over-repeated",

@@ -40,6 +40,8 @@ GPU_COUNTER_VALUES = "gpu-counter-value"
 """Samples of all counters of the GPU, up to a million in a second."""
 PROCESS_USAGE = "engine-memory"
 """Samples of the memory that processes hold on the Neural Engine; of a text as well."""
+ENGINE_PRESENCE = "engine-presence"
+"""How long the power manager held bandwidth floors for the Neural Engine; of a text as well."""
 THERMAL_STATE = "device-thermal-state-intervals"
 POWER_RAILS = "power-rails"
 """Samples of the power that a tool estimates for the whole system, by rail; of a text, not of Instruments."""
@@ -103,9 +105,9 @@ INTERVAL_TABLES = (
     MODEL_LOADING,
     CORE_AI,
 )
-TEXT_TABLES = (STACK_COUNTS, POWER_RAILS, ANE_POWER_STATE, PROCESS_USAGE)
+TEXT_TABLES = (STACK_COUNTS, POWER_RAILS, ANE_POWER_STATE, PROCESS_USAGE, ENGINE_PRESENCE)
 """Of texts that other tools than Instruments write."""
-TRACK_TABLES = (GPU_STATE, THERMAL_STATE, POWER_RAILS, ANE_POWER_STATE, PROCESS_USAGE)
+TRACK_TABLES = (GPU_STATE, THERMAL_STATE, POWER_RAILS, ANE_POWER_STATE, PROCESS_USAGE, ENGINE_PRESENCE)
 STANDALONE_TABLES = (
     *INTERVAL_TABLES,
     *SIGNPOST_TABLES,

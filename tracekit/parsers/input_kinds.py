@@ -14,7 +14,7 @@ TEXTS = (
     "a log",
     "a Deep Copy of Instruments",
     "what sample, spindump, powermetrics, macmon or lldb printed",
-    "hits.jsonl or usage.ndjson",
+    "hits.jsonl, usage.ndjson or presence.ndjson",
 )
 INPUTS = "; ".join((*RECORDINGS, *TEXTS))
 """Every kind of input; docs/guide.md has a row for each."""

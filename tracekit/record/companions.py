@@ -1,6 +1,6 @@
-"""Tools that watch the Mac while xctrace records: power, the log, held memory; in files beside the recording.
+"""Tools that watch the Mac while xctrace records: power, the log, what is held for the Neural Engine.
 
-Each writes into a pipe, which a thread copies to a file. A tool ends when its pipe is closed, even one that
+Each has a file beside the recording. It writes into a pipe, which a thread copies to a file. A tool ends when its pipe is closed, even one that
 runs as root and takes no signal from its user; so none outlives the recording, or a tracekit that was killed.
 Commands and options: man powermetrics, man log; untried (claims ``log-meanwhile``, ``power-meanwhile``).
 """
@@ -15,6 +15,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Self
 
@@ -84,9 +85,9 @@ def _build_log_command(seconds: float) -> list[str]:
     ]
 
 
-def _build_usage_command(seconds: float) -> list[str]:
-    module = "tracekit.record.process_usage_sampler"
-    return [sys.executable, "-P", "-m", module, str(round(seconds + _SLACK_SECONDS))]
+def _build_sampler_command(module: str, seconds: float) -> list[str]:
+    """Return the command of a sampler of this package, which ends by itself."""
+    return [sys.executable, "-P", "-m", f"tracekit.record.{module}", str(round(seconds + _SLACK_SECONDS))]
 
 
 def build_watch_command(process: str = "") -> list[str]:
@@ -105,7 +106,18 @@ COMPANIONS = {
     for companion in (
         Companion("power", _build_power_command, "power.txt", needs_root=True),
         Companion("log", _build_log_command, "log.ndjson", needs_root=False),
-        Companion("usage", _build_usage_command, "usage.ndjson", needs_root=False),
+        Companion(
+            "usage",
+            partial(_build_sampler_command, "process_usage_sampler"),
+            "usage.ndjson",
+            needs_root=False,
+        ),
+        Companion(
+            "presence",
+            partial(_build_sampler_command, "engine_presence_sampler"),
+            "presence.ndjson",
+            needs_root=False,
+        ),
     )
 }
 

@@ -64,4 +64,4 @@ def _read_stackshot_json(file: TextFile) -> Iterator[TextRecording]:
     yield build_stackshot_recording(stackshot, file.name, file.limits)
 
 
-STACKSHOT_JSON = TextKind("stackshot", "a stackshot as JSON", _is_stackshot_json, _read_stackshot_json)
+STACKSHOT_JSON = TextKind("stackshot", "a stackshot of the kernel", _is_stackshot_json, _read_stackshot_json)

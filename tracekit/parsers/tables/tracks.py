@@ -13,7 +13,14 @@ import pandas as pd
 
 from tracekit.model.columns import TRACKS
 from tracekit.model.power_rails import POWER_UNIT, POWERED_TRACK, TRACK_OF_RAIL
-from tracekit.model.schemas import ANE_POWER_STATE, GPU_STATE, POWER_RAILS, PROCESS_USAGE, THERMAL_STATE
+from tracekit.model.schemas import (
+    ANE_POWER_STATE,
+    ENGINE_PRESENCE,
+    GPU_STATE,
+    POWER_RAILS,
+    PROCESS_USAGE,
+    THERMAL_STATE,
+)
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, IssueCounter
 from tracekit.parsers.tables.column_values import (
@@ -39,6 +46,7 @@ def read_tracks(tables: Callable[[str], Iterable[Table]]) -> tuple[pd.DataFrame,
         (POWER_RAILS, _read_power),
         (ANE_POWER_STATE, _read_powered),
         (PROCESS_USAGE, _read_held_memory),
+        (ENGINE_PRESENCE, _read_floors),
     )
     frames = [read(table, findings) for schema, read in readers for table in tables(schema)]
     frames.append(read_gpu_counters(tables, findings))
@@ -92,6 +100,16 @@ def _read_held_memory(table: Table, findings: IssueCounter) -> pd.DataFrame:
     labels = [f"{HELD_TRACK}{process} [{pid}]" for process, pid in zip(processes, pids.tolist(), strict=True)]
     codes, names = pd.factorize(np.array(labels, object))
     return _build_track(spans, held / 1e6, TextColumn(codes, tuple(map(str, names))), HELD_UNIT)
+
+
+def _read_floors(table: Table, findings: IssueCounter) -> pd.DataFrame:
+    """Return the share of time that each floor was held above its lowest state."""
+    from tracekit.model.engine_memory import FLOOR_TRACK, FLOOR_UNIT
+
+    spans = read_times(table, findings)
+    shares = extract_floats(spans.table, "above-lowest")
+    names = extract_texts(spans.table, "channel").map(lambda channel: f"{FLOOR_TRACK}{channel}")
+    return _build_track(spans, shares, names, FLOOR_UNIT)
 
 
 def _name_thermal_track(label: str) -> str:

@@ -7,6 +7,7 @@ from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.text.crash_text import CRASH_TEXT
 from tracekit.parsers.text.deep_copy import DEEP_COPY
+from tracekit.parsers.text.engine_presence import ENGINE_PRESENCE_TEXT
 from tracekit.parsers.text.ips import IPS
 from tracekit.parsers.text.lldb_hits import LLDB_HITS_TEXT
 from tracekit.parsers.text.lldb_text import LLDB_TEXT
@@ -28,6 +29,7 @@ KINDS: tuple[TextKind, ...] = (
     STACKSHOT_JSON,
     LLDB_HITS_TEXT,
     PROCESS_USAGE_TEXT,
+    ENGINE_PRESENCE_TEXT,
     LLDB_TEXT,
     CRASH_TEXT,
     POWERMETRICS,

@@ -30,6 +30,8 @@ _SHOWS = {
     schemas.ANE_POWER_STATE: "when the kernel had the Neural Engine powered, not for which process",
     schemas.PROCESS_USAGE: "which processes held memory on the Neural Engine: programs that are loaded there,"
     " not that they ran",
+    schemas.ENGINE_PRESENCE: "when bandwidth was kept ready for the Neural Engine, not for which process"
+    " or how long it worked",
     schemas.THREAD_STATE: "when threads ran and waited",
     schemas.THREAD_METRICS: "sums of hardware counters per thread",
     schemas.THERMAL_STATE: "the device's thermal state, which may explain slower calls",
@@ -51,6 +53,7 @@ _READ = {
     schemas.POWER_RAILS: "shown as tracks, and as the energy of calls",
     schemas.ANE_POWER_STATE: "shown as a track",
     schemas.PROCESS_USAGE: "shown as tracks",
+    schemas.ENGINE_PRESENCE: "shown as tracks",
     schemas.THERMAL_STATE: "shown under Recording",
     schemas.MODEL_INFERENCE: "defines calls",
     schemas.METAL_CALLS: "names the process of GPU work",
