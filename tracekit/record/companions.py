@@ -1,8 +1,9 @@
 """Tools that watch the Mac while xctrace records: power, the log, what is held for the Neural Engine.
 
-Each has a file beside the recording. It writes into a pipe, which a thread copies to a file. A tool ends when its pipe is closed, even one that
-runs as root and takes no signal from its user; so none outlives the recording, or a tracekit that was killed.
-Commands and options: man powermetrics, man log; untried (claims ``log-meanwhile``, ``power-meanwhile``).
+Each has a file beside the recording. It writes into a pipe, which a thread copies to the file. A tool ends
+when its pipe is closed, even one that runs as root and takes no signal from its user; so none outlives the
+recording, or a tracekit that was killed. Commands and options: man powermetrics, man log; untried (claims
+``log-meanwhile``, ``power-meanwhile``, ``usage-meanwhile``, ``presence-meanwhile``).
 """
 
 from __future__ import annotations
