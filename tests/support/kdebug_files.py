@@ -6,6 +6,7 @@ import json
 import plistlib
 import struct
 import uuid
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -165,6 +166,17 @@ def write_stackshot(tasks: Iterable[bytes]) -> bytes:
     begin = struct.pack("<IIQ", 0x59A2_5807, 0, 0)
     os_version = write_item(0x90F, b"Darwin 27\0")
     return begin + os_version + b"".join(tasks) + struct.pack("<IIQ", 0xF191_58ED, 0, 0)
+
+
+def compress_stackshot(content: bytes, kind: int = 1) -> bytes:
+    """Return a buffer as the kernel compresses it: its first item stays in front of the rest."""
+    packed = zlib.compress(content[16:-16])
+    sizes = (("kcd_c_totalout", len(packed)), ("kcd_c_totalin", len(content) - 32))
+    items = [write_item(0x2, b"kcd_c_type".ljust(32, b"\0") + kind.to_bytes(4, "little"))]
+    items += [
+        write_item(0x3, key.encode().ljust(32, b"\0") + size.to_bytes(8, "little")) for key, size in sizes
+    ]
+    return b"PMOC" + bytes(12) + b"".join(items) + content[:16] + packed
 
 
 def write_device_folder(folder: Path) -> Path:

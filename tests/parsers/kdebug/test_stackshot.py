@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
-import zlib
 from pathlib import Path
 
 import pytest
-from kdebug_files import write_device_folder, write_item, write_stackshot, write_task, write_thread
+from kdebug_files import (
+    compress_stackshot,
+    write_device_folder,
+    write_item,
+    write_stackshot,
+    write_task,
+    write_thread,
+)
 
 from tracekit.api import analyze, open_trace
 from tracekit.errors import InputError
@@ -70,23 +76,13 @@ def test_a_stackshot_that_is_cut_keeps_whole_threads(tmp_path: Path) -> None:
         assert 2 <= len(read(tmp_path, content[:size]).samples) <= 3
 
 
-def compress(content: bytes, kind: int = 1) -> bytes:
-    """Return a buffer as the kernel compresses it: its first item stays in front of the rest."""
-    packed = zlib.compress(content[16:-16])
-    sizes = (("kcd_c_totalout", len(packed)), ("kcd_c_totalin", len(content) - 32))
-    items = [write_item(0x2, b"kcd_c_type".ljust(32, b"\0") + kind.to_bytes(4, "little"))]
-    items += [
-        write_item(0x3, key.encode().ljust(32, b"\0") + size.to_bytes(8, "little")) for key, size in sizes
-    ]
-    return b"PMOC" + bytes(12) + b"".join(items) + content[:16] + packed
-
-
 def test_a_compressed_stackshot_is_unpacked(tmp_path: Path) -> None:
     plain, packed = (
-        read(tmp_path, content) for content in (write_stackshot(TASKS), compress(write_stackshot(TASKS)))
+        read(tmp_path, content)
+        for content in (write_stackshot(TASKS), compress_stackshot(write_stackshot(TASKS)))
     )
     assert packed.threads.equals(plain.threads) and len(packed.samples) == 3
-    bomb = compress(write_stackshot([write_item(0x90F, bytes(64 << 20))]))
+    bomb = compress_stackshot(write_stackshot([write_item(0x90F, bytes(64 << 20))]))
     (file := tmp_path / "bomb.kcdata").write_bytes(bomb)
     with pytest.raises(LimitError, match="unpacks to more than"):
         open_trace(file, limits=Limits(unpacked_slack_bytes=1 << 20))
@@ -172,8 +168,8 @@ def test_json_of_another_form_is_named(tmp_path: Path, text: str, words: str | N
     [
         (write_stackshot([]), "without a thread"),
         (b"PMOC" + bytes(64), "compressed in a way"),
-        (compress(write_stackshot([]), kind=4), "compressed in a way"),
-        (compress(write_stackshot([]))[:-40] + bytes(40), "without a thread|damaged compressed"),
+        (compress_stackshot(write_stackshot([]), kind=4), "compressed in a way"),
+        (compress_stackshot(write_stackshot([]))[:-40] + bytes(40), "without a thread|damaged compressed"),
         (write_stackshot([write_item(0x906, bytes(120))]), "without a thread"),
     ],
 )
