@@ -1,4 +1,4 @@
-"""Recordings through pymobiledevice3, on a stand-in with its command line: what is kept, and what is said."""
+"""Recordings through pymobiledevice3, on a stand-in with its command line: what is kept, and what is printed."""
 
 from __future__ import annotations
 

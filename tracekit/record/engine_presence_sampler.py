@@ -4,7 +4,7 @@
 
 A floor is the least speed of memory or fabric that the power manager keeps ready for an engine. Each line is
 a JSON object with the states of each channel and the ticks of the last interval in each
-(``parsers/text/engine_presence.py`` reads them). IOReport is a private library of macOS that needs no root;
+(``parsers/text/engine_floors.py`` reads them). IOReport is a private library of macOS that needs no root;
 its functions as public programs call them (metaspartan/mactop, vladkens/macmon). Channels: mactop's
 ``pmp_names.h``; calibrated on an M5 Max by silicon-ledger (EXP-024). Never run on a Mac for this project.
 """

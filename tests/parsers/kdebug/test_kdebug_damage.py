@@ -110,7 +110,7 @@ def damage(dice: random.Random, content: bytes) -> bytes:
 
 
 def read(path: Path) -> None:
-    """Read everything; ``InputError`` is the answer for what cannot be read."""
+    """Read everything; content that cannot be read raises ``InputError``."""
     try:
         trace_of(open_source(path))
     except InputError as error:

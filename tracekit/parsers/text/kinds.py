@@ -7,7 +7,7 @@ from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.text.crash_text import CRASH_TEXT
 from tracekit.parsers.text.deep_copy import DEEP_COPY
-from tracekit.parsers.text.engine_presence import ENGINE_PRESENCE_TEXT
+from tracekit.parsers.text.engine_floors import ENGINE_PRESENCE_TEXT
 from tracekit.parsers.text.ips import IPS
 from tracekit.parsers.text.lldb_hits import LLDB_HITS_TEXT
 from tracekit.parsers.text.lldb_text import LLDB_TEXT

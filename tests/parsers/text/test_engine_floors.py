@@ -11,7 +11,7 @@ import pytest
 
 from tracekit.api import Analysis, analyze, open_trace
 from tracekit.errors import InputError
-from tracekit.parsers.text.engine_presence import measure_share
+from tracekit.parsers.text.engine_floors import measure_share
 
 pytestmark = pytest.mark.unit
 
@@ -80,7 +80,7 @@ def test_floors_are_no_busy_time(tmp_path: Path) -> None:
     analysis = read(tmp_path, *(line(fifth, BUSY) for fifth in range(1, 9)))
     document = json.loads(analysis.to_json())
     assert not len(analysis.trace.intervals)
-    evidence = [entry for entry in document["evidence"] if entry["source"] == "engine-presence"]
+    evidence = [entry for entry in document["evidence"] if entry["source"] == "engine-floors"]
     assert evidence[0]["shows"].startswith("when bandwidth was kept ready for the Neural Engine")
 
 
