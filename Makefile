@@ -133,6 +133,8 @@ calibrate: $(READY) ## the error rates of comparisons, first sentences, findings
 	$(BIN)/python benchmarks/session_rates.py --docs bench-session-rates.json
 	$(BIN)/python benchmarks/turn_rates.py --out bench-turn-rates.json
 	$(BIN)/python benchmarks/turn_rates.py --docs bench-turn-rates.json
+	$(BIN)/python benchmarks/unequal_spread_rates.py --out bench-unequal-spread-rates.json
+	$(BIN)/python benchmarks/unequal_spread_rates.py --docs bench-unequal-spread-rates.json
 	$(BIN)/python benchmarks/requirement_rates.py --out bench-requirement-rates.json
 	$(BIN)/python benchmarks/requirement_rates.py --docs bench-requirement-rates.json
 	$(BIN)/python benchmarks/change_rates.py --out bench-change-rates.json

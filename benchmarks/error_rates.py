@@ -1,6 +1,6 @@
 """Error rates of comparisons and requirements, on simulated recordings whose truth is known.
 
-    python benchmarks/error_rates.py --out rates.json              every cell: several minutes
+    python benchmarks/error_rates.py --out rates.json              every cell: half an hour
     python benchmarks/error_rates.py --pairs 200 --calls 20 100    fewer pairs, these calls per run
     python benchmarks/error_rates.py --docs rates.json             writes the tables of docs/statistics.md
 
@@ -54,6 +54,7 @@ FloatArray = npt.NDArray[np.float64]
 Runs = Sequence[FloatArray]
 BASE_MS, SIGMA, OUTLIERS, RHO, SPREAD = 20.0, 0.10, 0.02, 0.5, 0.02
 TRUE_CHANGE = 0.10
+CALLS_OF_FUNCTIONS = 100
 MODELS = ("independent", "alike", "warm-up", "spread")
 
 
@@ -310,9 +311,8 @@ def _lengths(pairs: int, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
 
 def _one_run(pairs: int, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
     for calls in sizes:
-        few = max(10, pairs // (10 if calls >= 1000 else 2))
-        yield lengths_cell("warm-up", calls, 1, few, 0.0)
-        yield lengths_cell("spread", calls, 1, few, SPREAD)
+        yield lengths_cell("warm-up", calls, 1, pairs, 0.0)
+        yield lengths_cell("spread", calls, 1, pairs, SPREAD)
 
 
 def _shares(pairs: int, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
@@ -320,9 +320,9 @@ def _shares(pairs: int, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
         yield shares_cell(share, spell, calls, runs, pairs)
 
 
-def _functions(pairs: int, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
+def _functions(pairs: int, _: Sequence[int]) -> Iterator[dict[str, Any]]:
     for functions, runs in itertools.product((10, 200), (3, 5, 10)):
-        yield functions_cell(functions, max(sizes), runs, max(10, pairs // 5))
+        yield functions_cell(functions, CALLS_OF_FUNCTIONS, runs, max(10, pairs // 4))
 
 
 def _checks(pairs: int, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
@@ -360,7 +360,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--tables", nargs="+", choices=list(TITLES), default=list(TITLES))
-    parser.add_argument("--pairs", type=int, default=1000, help="simulated comparisons per row")
+    parser.add_argument("--pairs", type=int, default=2000, help="simulated comparisons per row")
     parser.add_argument(
         "--calls", type=int, nargs="+", default=[5, 20, 100, 1000], help="calls of a recording"
     )
