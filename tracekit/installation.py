@@ -12,12 +12,13 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
+
+import tomli
 
 from tracekit.errors import UsageError
 from tracekit.text import format_shell_command
@@ -130,7 +131,7 @@ def _read_origin(distribution: Distribution) -> tuple[str, bool]:
 
 
 def _read_uv_extras(receipt: Path) -> list[str]:
-    tool = _as_mapping(tomllib.loads(receipt.read_text("utf-8")).get("tool"))
+    tool = _as_mapping(tomli.loads(receipt.read_text("utf-8")).get("tool"))
     return [
         extra
         for requirement in tool.get("requirements", ())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Any
+
+import tomli
 
 from tracekit.errors import InputError
 from tracekit.frozen import frozen
@@ -40,7 +41,7 @@ def read_config(path: Path, table: str = "check") -> Config:
             content = file.read(_MAX_BYTES + 1)
         if len(content) > _MAX_BYTES:
             raise InputError(str(path), "is larger than 200 kB.", "Requirements take far less.")
-        document = tomllib.loads(content.decode("utf-8-sig"))
+        document = tomli.loads(content.decode("utf-8-sig"))
     except IsADirectoryError as error:
         raise InputError(str(path), "is a folder.", f"Name a file such as {NAME}.") from error
     except OSError as error:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
+
+import tomli
 
 from tracekit.errors import InputError
 from tracekit.frozen import frozen
@@ -78,7 +79,7 @@ class UntriedClaim:
 def load_claims() -> Mapping[str, UntriedClaim]:
     """Return the claims by their id, in the order of the file. Raises ``InputError`` for a mistake in it."""
     claims: dict[str, UntriedClaim] = {}
-    for entry in tomllib.loads(_FILE.read_text("utf-8"))["claim"]:
+    for entry in tomli.loads(_FILE.read_text("utf-8"))["claim"]:
         claim = _read_claim(entry)
         if claim.id in claims:
             raise InputError(str(_FILE), f"has the claim {claim.id} twice.")

@@ -15,6 +15,8 @@ from tracekit.model.vocabulary import Engine, Phase
 Strength: TypeAlias = Literal["decisive", "presumed", "needs-ml", "driver", "context", "plumbing", "thread"]
 Boundary: TypeAlias = Literal["call", "worker"]
 
+_WILDCARDS = frozenset("*?[")
+
 
 @frozen
 class Example:
@@ -61,8 +63,10 @@ class Rule:
         return re.compile(self.symbol or self.thread)
 
     @cached_property
-    def _binaries(self) -> re.Pattern[str]:
-        return re.compile("|".join(translate(name) for name in self.binary))
+    def _wildcards(self) -> re.Pattern[str] | None:
+        """The pattern of the binaries with wildcards, which few rules have; None for none."""
+        names = [translate(name) for name in self.binary if not _WILDCARDS.isdisjoint(name)]
+        return re.compile("|".join(names)) if names else None
 
     @cached_property
     def literals(self) -> tuple[str, ...]:
@@ -78,7 +82,9 @@ class Rule:
         """Return whether this rule may match frames of a ``plain_binary``; "" is an unknown one."""
         if not binary:
             return bool(self.symbol) and not self.needs_binary
-        return not self.binary or self._binaries.match(binary) is not None
+        if not self.binary or binary in self.binary:
+            return True
+        return self._wildcards is not None and self._wildcards.match(binary) is not None
 
     def fits_symbol(self, symbol: str) -> bool:
         """Return whether the pattern occurs in the symbol of a ``plain_frame``; without one, any fits."""

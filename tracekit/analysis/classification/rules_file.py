@@ -13,12 +13,13 @@ The format is that of ``markers.toml``::
 from __future__ import annotations
 
 import re
-import tomllib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn, get_args
+
+import tomli
 
 from tracekit.analysis.classification.frame_names import normalize_frame
 from tracekit.analysis.classification.rules import Boundary, Example, Rule, Strength, with_defaults
@@ -90,7 +91,7 @@ def read_toml_file(path: Path, noun: str, option: str, max_bytes: int, advice: s
         if path.stat().st_size > max_bytes:
             size = f"{max_bytes // 1000} kB"
             raise InputError(str(path), f"this file is larger than {size} and cannot be a file of {noun}.")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomli.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(str(path), f"cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import cache
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, NoReturn, get_args
+
+import tomli
 
 from tracekit.errors import InputError
 from tracekit.mlmodels.rules.predicates import PREDICATES
@@ -43,13 +44,13 @@ def load_rules() -> tuple[ModelRule, ...]:
 
 @cache
 def _load_sources() -> Mapping[str, str]:
-    return tomllib.loads((_DATA / "sources.toml").read_text("utf-8"))
+    return tomli.loads((_DATA / "sources.toml").read_text("utf-8"))
 
 
 def read_rules_file(path: Path) -> list[ModelRule]:
     """Read a file of rules. Raises ``InputError`` with the rule and the mistake."""
     try:
-        document = tomllib.loads(path.read_text("utf-8"))
+        document = tomli.loads(path.read_text("utf-8"))
     except ValueError as error:
         raise InputError(str(path), f"is not valid TOML: {error}.") from error
     return [

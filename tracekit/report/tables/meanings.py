@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
 from importlib.resources import files
+
+import tomli
 
 
 def meaning_of(schema: str) -> str:
@@ -14,4 +15,4 @@ def meaning_of(schema: str) -> str:
 
 @cache
 def _load_meanings() -> dict[str, str]:
-    return tomllib.loads(files("tracekit.report.tables").joinpath("meanings.toml").read_text("utf-8"))
+    return tomli.loads(files("tracekit.report.tables").joinpath("meanings.toml").read_text("utf-8"))
