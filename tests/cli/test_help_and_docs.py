@@ -97,6 +97,7 @@ def test_options_in_the_docs_exist() -> None:
     }  # of log
     elsewhere |= {"--ops", "--json", "--detailed"}  # of coreml-cli
     elsewhere |= {"--nworkers", "--nthreads", "--memory-limit"}  # of dask worker
+    elsewhere |= {"--out"}  # of pyidevice
     elsewhere |= {"--no-index", "--find-links", "--upgrade"}  # of pip
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         mentioned = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", path.read_text()))
