@@ -98,10 +98,17 @@ class LiveSession:
         except TracekitError as error:
             self._problem = str(error)
         finally:
-            with self._lock:
-                for _ in self._watch.finish():
-                    pass
-            self._ended.set()
+            self._finish()
+
+    def _finish(self) -> None:
+        with self._lock:
+            for _ in self._watch.finish():
+                pass
+        try:
+            self._watch.require_entries("The stream")
+        except TracekitError as error:
+            self._problem = self._problem or str(error)
+        self._ended.set()
 
 
 def _describe_row(group: GroupSummary) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -20,6 +21,9 @@ CALLS = [
     line for i in range(5) for line in call(i * 20_000, i * 20_000 + 5_000, (i * 20_000 + 4_000, SERVED))
 ]
 FALLEN = [line for i in range(5, 7) for line in call(i * 20_000, i * 20_000 + 5_000)]
+UNREADABLE = (
+    "standard input: has no line of JSON that is an entry of a log. Stream or export the log as lines:"
+)
 TRACEKIT = [sys.executable, "-m", "tracekit", "watch"]
 
 
@@ -106,8 +110,12 @@ def test_the_kept_lines_are_read_by_analyze(saved: Path, tmp_path: Path) -> None
         (["x", "--command", "y"], None, 2, "--command stands in the place of FILE"),
         (["--command", "'"], None, 2, "No closing quotation"),
         (["--command", "/no/such/program"], None, 2, "/no/such/program cannot be started"),
-        (["-"], b'[{"eventMessage": "x"},{}]\n', 3, "has no line of JSON. Stream or export the log as lines"),
-        (["-"], b"\0" * (MAX_LINE_BYTES + 1), 3, "has no line of JSON."),
+        (["-"], b'[{"eventMessage": "x"},{}]\n', 3, UNREADABLE),
+        (["-"], b"\0" * (MAX_LINE_BYTES + 1), 3, UNREADABLE),
+        (["-"], random.Random(5).randbytes(100_000), 3, UNREADABLE),
+        (["-", "--until", "fell-back"], b'{"a": 1}\n{"count":0,"finished":1}\n', 3, UNREADABLE),
+        (["-"], b"", 3, "standard input: is empty. Stream or export the log as lines"),
+        (["--command", "echo no device"], None, 3, "The stream has: no device Error: echo no device: has no"),
         (["-", "--until", "lunch"], b"", 2, "'lunch' is not one of"),
     ],
 )
@@ -121,6 +129,21 @@ def test_what_cannot_be_watched_is_refused(
     assert result.returncode == code
     assert message in " ".join(result.stderr.decode().split())
     assert b"Traceback" not in result.stderr
+
+
+def test_lines_that_cannot_be_read_end_no_stream_that_has_others(saved: Path) -> None:
+    saved.write_bytes(random.Random(5).randbytes(100_000) + b"\n" + saved.read_bytes())
+    result = watch(saved, "--window-signpost", "encode")
+    assert (result.exit_code, len(result.stdout.splitlines())) == (0, 8)
+    assert "lines of other text" in result.stderr
+
+
+def test_a_log_without_an_entry_is_a_log(tmp_path: Path) -> None:
+    path = tmp_path / "saved.ndjson"
+    path.write_bytes(PREAMBLE)
+    result = watch(path)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr.startswith("No call: the stream has no intervals of signposts.")
 
 
 @pytest.mark.integration

@@ -8,7 +8,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from log_streams import SERVED, call
+from log_streams import SERVED, call, entry
 from rich.console import Console
 
 from tracekit.cli.watch_table import draw_summary
@@ -50,7 +50,8 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 
 
 def test_a_stream_without_calls_names_what_it_lacks() -> None:
-    assert "No call: the stream has no intervals of signposts." in " ".join(draw([]))
+    assert "No line of the log has come." in " ".join(draw([]))
+    assert "No call: the stream has no intervals of signposts." in " ".join(draw([entry(0, SERVED)]))
 
 
 @pytest.mark.integration

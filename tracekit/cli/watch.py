@@ -99,29 +99,33 @@ def watch_command(
     watch = StreamWatch(patterns, process, _KEEP_BYTES if keep else 0)
     view = _make_view(watch, is_plain=plain, may_drop=is_live)
     deadline = None if seconds is None else time.monotonic() + seconds
+    name = "standard input" if source == "-" else source or command or "log stream"
     try:
         with view, _closing(stream_input):
-            is_seen = _watch(watch, stream_input, view, frozenset(until), deadline)
+            is_seen = _watch(watch, name, stream_input, view, frozenset(until), deadline)
     finally:
         if keep:
             write_pieces(watch.recent_lines.iter_bytes(), keep, force)
     if is_seen:
         click.get_current_context().exit(_SEEN)
-    if watch.counts.lines and watch.counts.lines == watch.counts.other_lines + watch.counts.too_long:
-        raise InputError(
-            source or command or "log stream",
-            "has no line of JSON.",
-            "Stream or export the log as lines: log stream --style ndjson --signpost.",
-        )
     if until and not any(watch.could_see(kind) for kind in until):
         write_message(f"Nothing in this stream could have shown {' or '.join(until)}.")
         click.get_current_context().exit(_NOTHING_TO_SEE)
 
 
 def _watch(
-    watch: StreamWatch, blocks: StreamInput, view: WatchView, until: frozenset[str], deadline: float | None
+    watch: StreamWatch,
+    name: str,
+    blocks: StreamInput,
+    view: WatchView,
+    until: frozenset[str],
+    deadline: float | None,
 ) -> bool:
-    """Show what the stream brings until it ends; return whether it brought something of ``until``."""
+    """Show what the stream brings until it ends; return whether it brought something of ``until``.
+
+    A stream that was stopped may have been silent; one that ended, or had lines, must have had one to read.
+    """
+    is_stopped = True
     try:
         for block in blocks:
             if _show(watch.feed(block) if block else watch.settle(), view, until):
@@ -129,13 +133,18 @@ def _watch(
             view.tick()
             if deadline is not None and time.monotonic() > deadline:
                 break
+        else:
+            is_stopped = False
     except KeyboardInterrupt:
         pass
     except InputError:
         # The calls that were waiting for the next line have ended before whatever failed.
         _show(watch.finish(), view, frozenset())
         raise
-    return _show(watch.finish(), view, until)
+    is_seen = _show(watch.finish(), view, until)
+    if watch.counts.lines or not is_stopped:
+        watch.require_entries(name)
+    return is_seen
 
 
 def _show(happenings: Iterable[Happening], view: WatchView, until: frozenset[str]) -> bool:

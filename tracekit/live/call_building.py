@@ -84,12 +84,13 @@ class CallBuilder:
         if self._is_call(begin):
             self._get(begin.pid, begin.process).open_calls.append(begin)
 
-    def drop(self, begins: tuple[PlacedSignpost, ...]) -> None:
-        """Give up Begins that have no End."""
+    def drop(self, begins: tuple[PlacedSignpost, ...], now_ns: int) -> None:
+        """Give up Begins that have no End; a call may have run up to now, and requests been its own."""
         for begin in begins:
             process = self._processes.get(begin.pid)
-            if process is not None:
+            if process is not None and self._is_call(begin):
                 _remove(process.open_calls, begin)
+                process.gap_ns = max(process.gap_ns, now_ns)
 
     def close_call(self, interval: SignpostInterval) -> None:
         """Take an interval; one that is no call or has no length is ignored."""

@@ -93,5 +93,9 @@ class StreamCounts:
     clock_jumps: int = 0
     without_end: int = 0
     without_begin: int = 0
+    nameless: int = 0
+    """Signposts whose name the stream does not have."""
+    overlapping: int = 0
+    """Intervals that overlap another of their name, in a stream without identifiers."""
     requests_dropped: int = 0
     """Requests and calls that were given up because a call stays open for too long."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from tracekit.errors import InputError
 from tracekit.live.call_building import CallBuilder
 from tracekit.live.call_groups import MIN_CALLS_BEFORE, GroupKey, LiveCallGroup
 from tracekit.live.call_signposts import CallSignposts
@@ -15,6 +17,7 @@ from tracekit.live.live_call import LiveCall, StreamCounts, WatchFinding, WatchK
 from tracekit.live.recent_lines import RecentLines
 from tracekit.model.vocabulary import SUBSYSTEMS, LogKind
 from tracekit.parsers.tables.log_messages import EVALUATION, match_message
+from tracekit.parsers.text.device_lines import DeviceForm
 from tracekit.parsers.text.log_lines import PREAMBLE
 from tracekit.parsers.text.log_order import PlacedEntry
 from tracekit.parsers.text.log_stream import ClockStep, DroppedBegins, LogStream, StreamItem
@@ -30,6 +33,11 @@ _MAX_OTHER_CHARACTERS = 200
 _MAX_REFUSALS = 1_000
 _MAX_SIGNPOSTS = 200
 _FOREVER_NS = 2**63
+_WORD = re.compile(r"\w{3}")
+_ADVICE = (
+    "Stream or export the log as lines: log stream --style ndjson --signpost, or of an iPhone,"
+    " pymobiledevice3 developer dvt oslog --format json."
+)
 
 
 class StreamWatch:
@@ -61,6 +69,10 @@ class StreamWatch:
         self._refusals: dict[tuple[int, WatchKind, str, str], int] = {}
         self._breaks = 0
         self._has_row_of_requests = self._has_engine_lines = False
+        self.has_entries = False
+        """True once a line was read as an entry of a log."""
+        self.device_forms: set[DeviceForm] = set()
+        """The forms of the lines, where pymobiledevice3 printed them."""
 
     def feed(self, data: bytes) -> Iterator[Happening]:
         """Yield what these bytes show, calls that ended and findings; reads no further than it is asked."""
@@ -78,6 +90,13 @@ class StreamWatch:
         """Yield what is left at the end of the stream."""
         yield from self._read_line(self._splitter.finish())
         yield from self.settle()
+
+    def require_entries(self, source: str) -> None:
+        """Raise ``InputError`` where the stream has ended without a line that could be read."""
+        if self.has_entries:
+            return
+        problem = "has no line of JSON that is an entry of a log." if self.counts.lines else "is empty."
+        raise InputError(source, problem, _ADVICE)
 
     def could_see(self, kind: str) -> bool:
         """Return whether the stream had that in which a finding of this kind can be seen."""
@@ -100,17 +119,22 @@ class StreamWatch:
         if not line.startswith(b"{"):
             self._note_other(line)
             return []
-        if not has_marker(line):
+        # Other lines need not be decoded, once it is known that this is a log.
+        if self.has_entries and not has_marker(line):
             return []
         entry = parse_json_line(line)
         if entry is None:
             self.counts.damaged += 1
             self._breaks += 1
             return []
+        self.has_entries = True
+        if entry.device_form is not None:
+            self.device_forms.add(entry.device_form)
         if entry.is_loss:
             self.counts.lost += 1
             self._breaks += 1
             return []
+        self.counts.nameless += entry.is_nameless
         if entry.signpost is None and not concerns_engine(entry):
             return []
         if self.process and self.process not in (entry.process, str(entry.pid)):
@@ -137,13 +161,15 @@ class StreamWatch:
                 self._see(item.time_ns)
                 self._builder.open_call(item)
             elif isinstance(item, DroppedBegins):
-                self._builder.drop(item.begins)
+                self._builder.drop(item.begins, item.time_ns)
+                # A call or a request of which nothing is known is missing among those before and after it.
+                self._breaks += item.is_ambiguous and any(map(self._is_evidence, item.begins))
             elif isinstance(item, ClockStep):
                 self._breaks += 1
             else:
                 self._see(item.end_ns)
                 begin = item.begin
-                if begin.signpost.name == EVALUATION and begin.subsystem.lower() in SUBSYSTEMS:
+                if _is_evaluation(begin):
                     self._builder.add_evaluation(item)
                     self.counts.requests += 1
                 self._note_signpost(begin)
@@ -208,6 +234,9 @@ class StreamWatch:
     def _is_call(self, begin: PlacedSignpost) -> bool:
         return self._choice.matches(begin.subsystem, begin.category, begin.signpost.name)
 
+    def _is_evidence(self, begin: PlacedSignpost) -> bool:
+        return self._is_call(begin) or _is_evaluation(begin)
+
     def _note_signpost(self, begin: PlacedSignpost) -> None:
         key = (begin.subsystem, begin.category, begin.signpost.name)
         if key not in self.signposts and len(self.signposts) >= _MAX_SIGNPOSTS:
@@ -216,9 +245,10 @@ class StreamWatch:
 
     def _note_other(self, line: bytes) -> None:
         if line.startswith(PREAMBLE.encode()):
+            self.has_entries = True
             return
         self.counts.other_lines += 1
-        if len(self.other_lines) < _MAX_OTHER_LINES:
+        if len(self.other_lines) < _MAX_OTHER_LINES and _is_text(line):
             self.other_lines.append(line[:_MAX_OTHER_CHARACTERS].decode(errors="replace"))
 
     def _count(self) -> None:
@@ -227,4 +257,16 @@ class StreamWatch:
         counts.repeated, counts.late = order.repeated, order.late
         counts.without_time, counts.clock_jumps = order.without_time, order.steps
         counts.without_begin, counts.without_end = pairing.without_begin, pairing.without_end
+        counts.overlapping = pairing.overlapping
         counts.requests_dropped = self._builder.dropped
+
+
+def _is_evaluation(begin: PlacedSignpost) -> bool:
+    """Return whether an interval is the client's around a request to the Neural Engine."""
+    return begin.signpost.name == EVALUATION and begin.subsystem.lower() in SUBSYSTEMS
+
+
+def _is_text(line: bytes) -> bool:
+    """Return whether a reader may learn something from a line: it has a word, in an encoding."""
+    text = line.decode(errors="replace")
+    return "\0" not in text and "\ufffd" not in text and _WORD.search(text) is not None

@@ -9,6 +9,7 @@ from itertools import islice
 from tracekit.live.call_groups import RATE_SECONDS, GroupKey, LiveCallGroup
 from tracekit.live.live_call import LiveCall, StreamCounts, WatchFinding
 from tracekit.live.stream_watch import StreamWatch
+from tracekit.parsers.text.device_lines import DeviceForm
 
 _MAX_RECENT_CALLS = 400
 _MAX_SIGNPOSTS = 5
@@ -39,6 +40,9 @@ class WatchSummary:
     counts: StreamCounts
     groups: tuple[GroupSummary, ...]
     findings: tuple[WatchFinding, ...]
+    has_entries: bool
+    """False where no line could be read so far."""
+    device_forms: frozenset[DeviceForm]
     signposts: tuple[tuple[tuple[str, str, str], int], ...]
     other_lines: tuple[str, ...]
     first_ns: int
@@ -62,6 +66,8 @@ def summarize_watch(watch: StreamWatch) -> WatchSummary:
         replace(watch.counts),
         groups,
         tuple(watch.recent_findings),
+        watch.has_entries,
+        frozenset(watch.device_forms),
         tuple(watch.signposts.most_common(_MAX_SIGNPOSTS)),
         tuple(watch.other_lines),
         watch.first_ns,

@@ -10,7 +10,7 @@
 default, NSLog and dmesg are from real files; compact and syslog from published excerpts; the names in JSON
 from programs that read it. A line of none of these forms continues the message before it.
 
-pymobiledevice3 prints lines of a device as JSON with names of its own (version 11.45.0).
+pymobiledevice3 prints lines of a device as JSON with names of its own (``device_lines.py``).
 
 A signpost in JSON has ``eventType`` "signpostEvent" and ``signpostName``, ``signpostType`` (begin, end,
 event), ``signpostID`` and ``signpostScope`` (a line of ``log show --signpost --style ndjson`` in the tests
@@ -28,7 +28,14 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 
-from tracekit.parsers.text.signpost_pairing import Signpost, SignpostKind
+from tracekit.parsers.text.device_lines import (
+    FORM,
+    OSLOG_KEYS,
+    SYSLOG_KEYS,
+    DeviceForm,
+    translate_device_line,
+)
+from tracekit.parsers.text.signpost_pairing import NO_IDENTIFIER, Signpost, SignpostKind
 
 _STAMP = (
     r"(?P<second>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:[.,](?P<fraction>\d{1,9}))?\d*"
@@ -63,7 +70,7 @@ _STDERR = re.compile(
     re.MULTILINE,
 )
 """Lines that frameworks print to a program's standard error, without a time."""
-_KEYS = (("eventMessage",), ("traceID",), ("signpostName", "eventType"), ("message_type", "image_name"))
+_KEYS = (("eventMessage",), ("traceID",), ("signpostName", "eventType"), OSLOG_KEYS, SYSLOG_KEYS)
 """Keys of an entry in JSON; other tools' reports have a ``signpostName`` as well."""
 _MAX_CHARACTERS = 4_000
 """Chosen limit: the known forms are at the beginning of a message."""
@@ -99,6 +106,10 @@ class LogEntry:
     """Time on a clock that is never set, in ticks of a length that depends on the device; -1 is unknown."""
     is_loss: bool = False
     """True where the log reports that it dropped entries."""
+    is_nameless: bool = False
+    """True for a signpost whose name the log does not have."""
+    device_form: DeviceForm | None = None
+    """The form of a line that pymobiledevice3 printed."""
 
     def make_continuation(self, line: str) -> LogEntry:
         """Return an entry of the same moment and process for a further line of a message."""
@@ -170,8 +181,10 @@ def parse_object(text: str) -> LogEntry | None:
         return None
     if not isinstance(entry, dict):
         return None
-    if "message_type" in entry:
-        entry = _translate_device_line(entry)
+    form = None
+    if "eventMessage" not in entry:
+        entry = translate_device_line(entry)
+        form = entry.get(FORM)
     message, event = entry.get("eventMessage"), entry.get("eventType")
     is_loss = event == _LOSS
     if not isinstance(message, str):
@@ -182,6 +195,7 @@ def parse_object(text: str) -> LogEntry | None:
     stamp = re.match(_STAMP, _get_text(entry, "timestamp"))
     moment = _parse_moment(stamp["second"], stamp["zone"] or "") if stamp else None
     fraction = int((stamp["fraction"] or "0").ljust(9, "0")) if stamp else 0
+    signpost = _get_signpost(entry) if event == _SIGNPOST else None
     return LogEntry(
         None if moment is None else moment[0] + fraction,
         _clip(message),
@@ -193,27 +207,12 @@ def parse_object(text: str) -> LogEntry | None:
         _get_text(entry, "messageType"),
         moment[1] if moment else None,
         sender=_name_file(_get_text(entry, "senderImagePath")),
-        signpost=_get_signpost(entry) if event == _SIGNPOST else None,
+        signpost=signpost,
         ticks=_get_number(entry, "machTimestamp"),
         is_loss=is_loss,
+        is_nameless=event == _SIGNPOST and signpost is None,
+        device_form=form if isinstance(form, DeviceForm) else None,
     )
-
-
-def _translate_device_line(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a line of ``pymobiledevice3 developer dvt oslog --format json`` with the names of ``log``.
-
-    A signpost in it has no identifier, so no pair could be made of two: it stays a line of text.
-    """
-    return {
-        "timestamp": _get_text(entry, "timestamp").replace("T", " ", 1),
-        "eventMessage": entry.get("message"),
-        "processID": entry.get("pid"),
-        "processImagePath": _KERNEL if entry.get("pid") == 0 else "",  # no other process is named
-        "subsystem": entry.get("subsystem"),
-        "category": entry.get("category"),
-        "messageType": entry.get("message_type"),
-        "senderImagePath": entry.get("image_name"),
-    }
 
 
 def _get_signpost(entry: Mapping[str, Any]) -> Signpost | None:
@@ -223,7 +222,9 @@ def _get_signpost(entry: Mapping[str, Any]) -> Signpost | None:
         return None
     kind = _SIGNPOST_KINDS.get(_get_text(entry, "signpostType").lower(), "event")
     identifier = entry.get("signpostID")
-    if not isinstance(identifier, int) or isinstance(identifier, bool) or not 0 <= identifier < 2**64:
+    if not isinstance(identifier, int) or isinstance(identifier, bool):
+        identifier = 0
+    if not NO_IDENTIFIER <= identifier < 2**64:
         identifier = 0
     return Signpost(kind, name, identifier, _get_text(entry, "signpostScope").lower()[:16])
 

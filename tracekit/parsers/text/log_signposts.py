@@ -80,10 +80,10 @@ def arrange_signposts(entries: Sequence[LogEntry]) -> ArrangedLog | None:
     log.issues.add("warning", "log-clock-jumps", text, counts.steps)
     text = "entries of a log with signposts that have no time and were left out: {n}"
     log.issues.add("warning", "log-lines-without-time", text, counts.without_time)
-    unpaired = pairing.without_begin + pairing.without_end + len(pairing)
+    unpaired = pairing.without_begin + pairing.without_end + len(pairing) + 2 * pairing.overlapping
     text = (
-        "signposts of the log without a partner: {n}. The partner is before or after the log, or was not"
-        " logged"
+        "signposts of the log without a partner: {n}. The partner is before or after the log, was not"
+        " logged, or cannot be told from others in a log without identifiers"
     )
     is_much = unpaired > 2 * len(log.intervals)
     log.issues.add("warning" if is_much else "info", "signposts-unpaired", text, unpaired)
@@ -125,7 +125,7 @@ def _build_table(
             "name": make_text_column([mark.signpost.name for mark in marks]),
             "subsystem": make_text_column([mark.subsystem for mark in marks]),
             "category": make_text_column([mark.category for mark in marks]),
-            "identifier": pd.array([mark.signpost.identifier for mark in marks], "UInt64"),
+            "identifier": pd.array([max(mark.signpost.identifier, 0) for mark in marks], "UInt64"),
             "process": process,
             thread_column: thread,
             message_column: make_text_column([mark.message for mark in marks]),

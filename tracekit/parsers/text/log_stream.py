@@ -23,9 +23,11 @@ class ClockStep:
 
 @dataclass(frozen=True, slots=True)
 class DroppedBegins:
-    """Begins that count as without an End."""
+    """Begins that count as without an End; ``is_ambiguous`` where an End came that may be of several."""
 
     begins: tuple[PlacedSignpost, ...]
+    time_ns: int
+    is_ambiguous: bool = False
 
 
 StreamItem: TypeAlias = PlacedEntry | PlacedSignpost | SignpostInterval | DroppedBegins | ClockStep
@@ -50,7 +52,7 @@ class LogStream:
     def _pair(self, entries: Iterable[PlacedEntry]) -> Iterator[StreamItem]:
         for placed_entry in entries:
             if placed_entry.is_after_step:
-                yield DroppedBegins(tuple(self.pairing.drop_all()))
+                yield DroppedBegins(tuple(self.pairing.drop_all()), placed_entry.time_ns)
                 yield ClockStep()
             mark = _get_signpost(placed_entry)
             if mark is None:
@@ -58,12 +60,15 @@ class LogStream:
                 continue
             overdue = self.pairing.drop_overdue(placed_entry.time_ns)
             if overdue:
-                yield DroppedBegins(tuple(overdue))
+                yield DroppedBegins(tuple(overdue), placed_entry.time_ns)
             interval = self.pairing.add(mark)
             if interval is not None:
                 yield interval
             elif mark.signpost.kind != "end":
                 yield mark
+            if self.pairing.given_up:
+                given_up = self.pairing.take_given_up()
+                yield DroppedBegins(tuple(given_up), placed_entry.time_ns, is_ambiguous=True)
 
 
 def _get_signpost(placed_entry: PlacedEntry) -> PlacedSignpost | None:

@@ -25,6 +25,7 @@ from tracekit.model.tables import PICKED, Column, StackTable, Table
 from tracekit.model.trace import IssueCounter, TraceInfo
 from tracekit.model.vocabulary import REPORTING_SUBSYSTEMS, SUBSYSTEMS
 from tracekit.parsers.limits import LimitError, require_at_most
+from tracekit.parsers.text.device_lines import SIGNPOST_TYPES
 from tracekit.parsers.text.log_lines import PREAMBLE, LogEntry, is_json, is_log, parse_line, parse_object
 from tracekit.parsers.text.log_order import MAX_BACKWARD_NS
 from tracekit.parsers.text.log_signposts import (
@@ -38,6 +39,7 @@ from tracekit.parsers.text.text_recording import TextKind, TextRecording
 
 _MARKERS = (
     b'"signpostName"',
+    *(f'"{name}"'.encode() for name in SIGNPOST_TYPES),
     b'"lossEvent"',
     b"ANE",
     b"E5RT",

@@ -4,6 +4,12 @@ The rule is that of ``parsers/tables/signposts.py``: partners agree in name, sub
 identifier, and in process or thread as their scope requires; an End closes the latest open Begin. A stream
 never ends, so here a Begin that stays open for too long, or is one of too many, counts as one without an
 End.
+
+In a log without identifiers, intervals of one name that overlap cannot be told apart: none of them is one,
+until all are closed::
+
+    Begin  Begin  End  Begin  End  End    Begin  End
+    └──── whose End is whose? ───────┘    └ interval
 """
 
 from __future__ import annotations
@@ -13,6 +19,8 @@ from typing import Literal, TypeAlias
 
 SignpostKind: TypeAlias = Literal["begin", "end", "event"]
 
+NO_IDENTIFIER = -1
+"""Of a signpost in a log that has no identifiers; that of one without any is 0."""
 MAX_OPEN = 4_000
 """Limit on the Begins that wait for their End: with names of any length, some megabytes."""
 MAX_OPEN_NS = 600 * 10**9
@@ -75,7 +83,8 @@ class SignpostInterval:
 class SignpostPairing:
     """Pairs the signposts of a stream that come in about the order of time.
 
-    ``without_end`` and ``without_begin`` count those that never found a partner.
+    ``without_end`` and ``without_begin`` count those that never found a partner, ``overlapping`` those of
+    which nothing shows it.
     """
 
     def __init__(self) -> None:
@@ -83,6 +92,10 @@ class SignpostPairing:
         self._count = 0
         self.without_end = 0
         self.without_begin = 0
+        self.overlapping = 0
+        self._crowds: set[_Key] = set()
+        """Of several Begins without an identifier that were open at once."""
+        self.given_up: list[PlacedSignpost] = []
 
     def __len__(self) -> int:
         """Return the number of Begins that are open."""
@@ -99,9 +112,14 @@ class SignpostPairing:
                 self._open[key] = [mark]
             else:
                 begins.append(mark)
+                if mark.signpost.identifier == NO_IDENTIFIER:
+                    self._crowds.add(key)
                 if begins[-2].time_ns > mark.time_ns:  # it came late
                     begins.sort(key=lambda begin: begin.time_ns)
             self._count += 1
+            return None
+        if key in self._crowds:
+            self._give_up_one(key)
             return None
         for position in range(len(begins or ()) - 1, -1, -1):
             assert begins
@@ -114,6 +132,20 @@ class SignpostPairing:
                 return SignpostInterval(begin, mark.time_ns)
         self.without_begin += 1
         return None
+
+    def take_given_up(self) -> list[PlacedSignpost]:
+        """Return the Begins that were given up since the last time: whose End came is not known."""
+        given_up, self.given_up = self.given_up, []
+        return given_up
+
+    def _give_up_one(self, key: _Key) -> None:
+        begins = self._open[key]
+        self.given_up.append(begins.pop(0))
+        self._count -= 1
+        self.overlapping += 1
+        if not begins:
+            del self._open[key]
+            self._crowds.discard(key)
 
     def drop_overdue(self, now_ns: int) -> list[PlacedSignpost]:
         """Drop and return the Begins that have waited too long, and the oldest of too many."""
@@ -129,6 +161,7 @@ class SignpostPairing:
                 self._open[key] = self._open.pop(key)
             else:
                 del self._open[key]
+                self._crowds.discard(key)
         self.without_end += len(dropped)
         return dropped
 
@@ -136,6 +169,7 @@ class SignpostPairing:
         """Drop and return every open Begin: what comes next has nothing to do with it."""
         dropped = [begin for begins in self._open.values() for begin in begins]
         self._open.clear()
+        self._crowds.clear()
         self._count = 0
         self.without_end += len(dropped)
         return dropped

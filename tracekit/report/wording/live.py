@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 from tracekit.live.live_call import LiveCall, StreamCounts, WatchFinding, WatchKind
 from tracekit.live.watch_summary import GroupSummary, WatchSummary
+from tracekit.parsers.text.device_lines import DeviceForm
 from tracekit.report.wording.verdicts import format_statuses
 from tracekit.text import format_rounded, plural
 
@@ -27,10 +28,12 @@ _COUNTS = (
     ("clock_jumps", "jump", "of the clock; no call spans one"),
     ("without_end", "begin", "without an end within ten minutes"),
     ("without_begin", "end", "without a begin"),
+    ("nameless", "begin or end", "of a signpost without a name"),
+    ("overlapping", "interval", "that overlap another of their name, which no identifier tells apart"),
     ("requests_dropped", "request or call", "given up, as a call stays open for too long"),
     ("other_lines", "line", "of other text"),
 )
-_PLURALS = {"entry": "entries", "request or call": "requests or calls"}
+_PLURALS = {"entry": "entries", "request or call": "requests or calls", "begin or end": "begins or ends"}
 
 
 def format_clock(time_ns: int, utc_offset_s: int | None) -> str:
@@ -116,7 +119,19 @@ def describe_choice(summary: WatchSummary) -> str:
     """Return why a stream has no calls, and which signposts may be; "" where it has some."""
     if summary.counts.calls:
         return ""
+    if not summary.has_entries:
+        return "No line of the log has come." if not summary.counts.lines else ""
     others = summary.counts.others_signposts
+    if not summary.signposts and summary.device_forms == {DeviceForm.SYSLOG}:
+        return (
+            "No call: pymobiledevice3 syslog live prints no signposts, which mark calls. Watch"
+            " pymobiledevice3 developer dvt oslog --format json."
+        )
+    if not summary.signposts and others and summary.device_forms == {DeviceForm.OSLOG}:
+        return (
+            f"No call of the process {summary.process}: the stream has {plural(others, 'signpost')} of"
+            " processes with other numbers, and no names of processes."
+        )
     if not summary.signposts and others:
         return (
             f"No call: the process {summary.process} has no intervals of signposts in this stream; others"
