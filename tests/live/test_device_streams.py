@@ -110,7 +110,7 @@ def test_calls_at_once_are_no_calls_as_nothing_shows_whose_end_is_whose(tmp_path
     assert [issue.count for issue in trace.issues if issue.code == "signposts-unpaired"] == [6]
 
 
-def test_calls_that_cannot_be_told_apart_end_the_row_before_them() -> None:
+def test_calls_without_identifiers_at_once_end_the_row_before_them() -> None:
     lines = [each for i in range(5) for each in call(i * 20_000)]
     crowd = [
         line(100_000 + i * 1_000, kind, "encode") for i, kind in enumerate(("Begin", "Begin", "End", "End"))
@@ -118,7 +118,7 @@ def test_calls_that_cannot_be_told_apart_end_the_row_before_them() -> None:
     assert found(run([*lines, *crowd, *call(200_000, served=False)])[0]) == []
 
 
-def test_a_request_beside_calls_that_cannot_be_told_apart_is_no_evidence() -> None:
+def test_a_request_beside_calls_without_identifiers_is_no_evidence() -> None:
     others = [line(1_000 + i, "Begin", "decode") for i in (0, 1)]
     ends = [line(4_500 + i, "End", "decode") for i in (0, 1)]
     begin, served, end = call(0)
