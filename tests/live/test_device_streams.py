@@ -173,6 +173,16 @@ def test_syslog_live_has_requests_and_no_signposts(tmp_path: Path) -> None:
     assert log[["kind", "status", "pid", "tid"]].values.tolist() == [["request", 0, 812, 2801165]]
 
 
+def test_a_request_with_a_line_and_an_interval_is_one() -> None:
+    client = {"subsystem": "com.apple.ane", "category": "client", "image_name": "AppleNeuralEngine"}
+    begin, served, end = call(0)
+    name = "_ANEF_MODEL_EVALUATE"
+    evaluation = line(1_000, "Begin", name, **client), line(4_500, "End", name, **client)
+    happenings, watch = run([begin, evaluation[0], served, evaluation[1], end])
+    assert (watch.counts.requests, rows(happenings)) == (1, [(5.0, 1, 0)])
+    assert run([begin, *evaluation, end])[1].counts.requests == 1
+
+
 def test_a_process_that_is_chosen_by_name_where_the_stream_has_numbers() -> None:
     _, watch = run(call(0), process="App")
     assert describe_choice(summarize_watch(watch)) == (

@@ -125,7 +125,7 @@ def analyze(
 
     # Verdicts: the engines that served each window, and the frames that show them.
     contested = {engine: measured.contested_ns((engine, Phase.EXECUTE)) for engine in SERVING}
-    requested = frozenset(engine for engine in Engine if measured.requests(engine))
+    requested = frozenset(engine for engine in Engine if measured.reports_requests(engine))
     verdicts = Verdicts(
         rows,
         attribution,

@@ -250,7 +250,7 @@ class Observations:
 
     def _mark_uses(self, engine: Engine) -> BoolArray:
         rows = self._select_inference_rows(engine)
-        requested = rows["waiting_ns"].fillna(0) if self.analysis.measured.requests(engine) else 0
+        requested = rows["waiting_ns"].fillna(0) if self.analysis.measured.reports_requests(engine) else 0
         is_used = (rows["samples"] > 0) | (rows["busy_ns"].fillna(0) > 0) | (requested > 0)
         window = rows["window_id"].to_numpy(np.int64)[is_used.to_numpy(bool)]
         marks: BoolArray = np.bincount(window, minlength=self.count) > 0
@@ -277,7 +277,7 @@ class Observations:
         """Mark the windows in which an engine was measured at work, or Core ML reported a request to it."""
         if engine not in self._at_work:
             marks = np.nan_to_num(self._compute_busy(engine).values) > 0
-            if self.analysis.measured.requests(engine):
+            if self.analysis.measured.reports_requests(engine):
                 waiting = self._sum_per_window(self._select_inference_rows(engine), "waiting_ns")
                 marks = marks | (np.nan_to_num(waiting) > 0)
             self._at_work[engine] = marks
@@ -346,7 +346,7 @@ class Observations:
 
     def is_measured(self, engine: Engine) -> bool:
         """Return whether a table of the recording measured the engine."""
-        return not self._compute_busy(engine).missing or self.analysis.measured.requests(engine)
+        return not self._compute_busy(engine).missing or self.analysis.measured.reports_requests(engine)
 
     def unmeasured(self, engine: Engine) -> str:
         """Return the reason why no table measured an engine."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from tracekit.live.live_call import LiveCall
-from tracekit.model.vocabulary import LOGGED_WITHIN_NS, MODEL_IN_MESSAGE, LogKind
+from tracekit.model.vocabulary import LOGGED_WITHIN_NS, MODEL_IN_MESSAGE, LogKind, Phase
 from tracekit.parsers.tables.engine_log import REPEATS_NS
 from tracekit.parsers.tables.log_messages import NO_STATUS, MessageForm
 from tracekit.parsers.text.signpost_pairing import PlacedSignpost, SignpostInterval
@@ -42,8 +42,8 @@ class _LoggedRequest:
 
 
 @dataclass(slots=True)
-class _Evaluation:
-    """The client's interval around a request."""
+class _ClientInterval:
+    """An interval of the Neural Engine's client: around a request, or while a program is made ready."""
 
     begin_ns: int
     end_ns: int
@@ -61,8 +61,11 @@ class _ProcessCalls:
     waiting: list[SignpostInterval] = field(default_factory=list)
     """Those of ``closed`` that are not done."""
     requests: list[_LoggedRequest] = field(default_factory=list)
-    evaluations: list[_Evaluation] = field(default_factory=list)
+    evaluations: list[_ClientInterval] = field(default_factory=list)
+    preparations: list[_ClientInterval] = field(default_factory=list)
     has_lines: bool = False
+    line_count: int = 0
+    evaluation_count: int = 0
     failed_ns: int = -(2**62)
     gap_ns: int = -(2**62)
     """The latest moment of anything that was given up: calls that began before are uncertain."""
@@ -77,7 +80,12 @@ class CallBuilder:
         self._processes: dict[int, _ProcessCalls] = {}
         self._deadlines: list[tuple[int, int, _ProcessCalls, SignpostInterval]] = []
         self._sequence = 0
-        self._settled_ns = 0
+        self._settled_ns = self._forgotten_requests = 0
+
+    @property
+    def requests(self) -> int:
+        """The number of requests so far; one that has a line and an interval is one."""
+        return self._forgotten_requests + sum(map(_count_requests, self._processes.values()))
 
     def open_call(self, begin: PlacedSignpost) -> None:
         """Take a Begin."""
@@ -107,18 +115,20 @@ class CallBuilder:
             self._sequence += 1
             heapq.heappush(self._deadlines, (interval.end_ns + hold_ns, self._sequence, process, interval))
 
-    def add_evaluation(self, interval: SignpostInterval) -> None:
-        """Take the client's interval around a request."""
+    def add_client_interval(self, interval: SignpostInterval, phase: Phase) -> None:
+        """Take an interval of the client: waiting in it is around a request."""
         begin = interval.begin
         process = self._get(begin.pid, begin.process)
-        evaluation = _Evaluation(begin.time_ns, interval.end_ns, begin.tid)
-        insort(process.evaluations, evaluation, key=lambda entry: entry.end_ns)
+        intervals = process.evaluations if phase is Phase.WAIT else process.preparations
+        process.evaluation_count += phase is Phase.WAIT
+        client_interval = _ClientInterval(begin.time_ns, interval.end_ns, begin.tid)
+        insort(intervals, client_interval, key=lambda entry: entry.end_ns)
         self._trim_if_long(process)
 
-    def add_line(self, time_ns: int, pid: int, tid: int, process_name: str, form: MessageForm) -> bool:
-        """Take a line of a form; return whether it counts as a request, or as the only error of one."""
+    def add_line(self, time_ns: int, pid: int, tid: int, process_name: str, form: MessageForm) -> None:
+        """Take a line of a form; it counts if it is of a request, or the only error of one."""
         if form.kind not in (LogKind.REQUEST, LogKind.FAILURE):
-            return False
+            return
         process = self._get(pid, process_name)
         is_error = form.kind == LogKind.FAILURE
         is_failed = is_error or form.status > 0
@@ -127,15 +137,16 @@ class CallBuilder:
             is_repeat = time_ns - process.failed_ns <= REPEATS_NS
             process.failed_ns = time_ns
             if is_error and is_repeat:
-                return False
+                return
             latest = process.requests[-1] if process.requests else None
             if is_repeat and not is_error and latest and latest.is_error and latest.time_ns == time_ns:
                 process.requests.pop()
+                process.line_count -= 1
         process.has_lines |= not is_error
+        process.line_count += 1
         request = _LoggedRequest(time_ns, tid, form.status, is_failed, is_error)
         insort(process.requests, request, key=lambda entry: entry.time_ns)
         self._trim_if_long(process)
-        return True
 
     def take_ready(self, settled_ns: int) -> list[LiveCall]:
         """Return the calls whose requests are all known once every entry up to ``settled_ns`` has come."""
@@ -149,7 +160,7 @@ class CallBuilder:
         return calls
 
     def _trim_if_long(self, process: _ProcessCalls) -> None:
-        if len(process.requests) > _MAX_KEPT or len(process.evaluations) > _MAX_KEPT:
+        if max(len(process.requests), len(process.evaluations), len(process.preparations)) > _MAX_KEPT:
             self.dropped += _trim(process, self._settled_ns)
 
     def _get(self, pid: int, name: str) -> _ProcessCalls:
@@ -166,6 +177,12 @@ class CallBuilder:
         idle = (pid for pid, process in self._processes.items() if not process.open_calls)
         forgotten = self._processes.pop(next(idle, next(iter(self._processes))))
         self.dropped += len(forgotten.waiting) + len(forgotten.requests)
+        self._forgotten_requests += _count_requests(forgotten)
+
+
+def _count_requests(process: _ProcessCalls) -> int:
+    """Return the requests of a process, by its lines or, where it logs none but errors, its evaluations."""
+    return process.line_count if process.has_lines else max(process.line_count, process.evaluation_count)
 
 
 def _remove(items: list[_Item], item: _Item) -> None:
@@ -205,7 +222,7 @@ def _build_call(process: _ProcessCalls, interval: SignpostInterval) -> LiveCall:
         failed,
         tuple(sorted(statuses)),
         contested,
-        _measure_requests(process, interval),
+        *_measure_client(process, interval),
     )
 
 
@@ -231,7 +248,7 @@ def _list_requests(process: _ProcessCalls, interval: SignpostInterval) -> list[_
     ]
 
 
-def _find_evaluation(process: _ProcessCalls, error_ns: int) -> _Evaluation | None:
+def _find_evaluation(process: _ProcessCalls, error_ns: int) -> _ClientInterval | None:
     """Return the evaluation whose error this is: the last that had begun, unless it ended long before."""
     earlier = [evaluation for evaluation in process.evaluations if evaluation.begin_ns <= error_ns]
     latest = max(earlier, key=lambda evaluation: (evaluation.begin_ns, evaluation.end_ns), default=None)
@@ -269,15 +286,27 @@ def _find_last(process: _ProcessCalls, call: SignpostInterval) -> SignpostInterv
     return max(ties, key=lambda tie: (tie.start_ns, tie.begin.tid))
 
 
-def _measure_requests(process: _ProcessCalls, interval: SignpostInterval) -> int:
-    """Return the time of the call in evaluations that are its own."""
+def _measure_client(process: _ProcessCalls, interval: SignpostInterval) -> tuple[int, int]:
+    """Return the time of the call in its own evaluations, and in those that make a program ready.
+
+    Where both are, a program is made ready, as in the budget of an analysis.
+    """
+    if not process.preparations:
+        return _measure(process, interval, process.evaluations), 0
+    loading_ns = _measure(process, interval, process.preparations)
+    both_ns = _measure(process, interval, [*process.evaluations, *process.preparations])
+    return both_ns - loading_ns, loading_ns
+
+
+def _measure(process: _ProcessCalls, interval: SignpostInterval, entries: list[_ClientInterval]) -> int:
     total_ns, reach_ns = 0, interval.start_ns
-    for evaluation in sorted(process.evaluations, key=lambda entry: entry.begin_ns):
-        if evaluation.end_ns <= interval.start_ns or evaluation.begin_ns >= interval.end_ns:
+    for entry in sorted(entries, key=lambda entry: entry.begin_ns):
+        if entry.end_ns <= interval.start_ns or entry.begin_ns >= interval.end_ns:
             continue
-        if _find_owner(process, evaluation.end_ns, evaluation.tid) is interval:
-            begin_ns = max(evaluation.begin_ns, reach_ns)
-            reach_ns = max(reach_ns, min(evaluation.end_ns, interval.end_ns))
+        # The call in which it began: its line in the log may come when another has begun.
+        if _find_owner(process, entry.begin_ns, entry.tid) is interval:
+            begin_ns = max(entry.begin_ns, reach_ns)
+            reach_ns = max(reach_ns, min(entry.end_ns, interval.end_ns))
             total_ns += max(reach_ns - begin_ns, 0)
     return total_ns
 
@@ -286,19 +315,21 @@ def _trim(process: _ProcessCalls, settled_ns: int) -> int:
     """Forget what no call can need any more; return the number of requests and calls given up."""
     starts = [begin.time_ns for begin in process.open_calls] + [call.start_ns for call in process.waiting]
     floor_ns = min(starts, default=settled_ns)
-    closed, requests, evaluations = process.closed, process.requests, process.evaluations
+    closed, requests = process.closed, process.requests
     margin_ns = floor_ns - LOGGED_WITHIN_NS - REPEATS_NS
     del closed[: bisect_left(closed, margin_ns, key=lambda call: call.end_ns)]
     del requests[: bisect_left(requests, margin_ns, key=lambda request: request.time_ns)]
-    del evaluations[: bisect_left(evaluations, margin_ns, key=lambda evaluation: evaluation.end_ns)]
+    for intervals in (process.evaluations, process.preparations):
+        del intervals[: bisect_left(intervals, margin_ns, key=lambda entry: entry.end_ns)]
     dropped = 0
     # Half of a list that is too long goes at once, so that the next entries find room.
     if len(closed) > _MAX_KEPT:
         dropped += _halve(process, closed, closed[_MAX_KEPT // 2].end_ns)
     if len(requests) > _MAX_KEPT:
         dropped += _halve(process, requests, requests[_MAX_KEPT // 2].time_ns)
-    if len(evaluations) > _MAX_KEPT:
-        dropped += _halve(process, evaluations, evaluations[_MAX_KEPT // 2].end_ns)
+    for intervals in (process.evaluations, process.preparations):
+        if len(intervals) > _MAX_KEPT:
+            dropped += _halve(process, intervals, intervals[_MAX_KEPT // 2].end_ns)
     return dropped
 
 

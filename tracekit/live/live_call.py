@@ -14,7 +14,7 @@ class LiveCall:
 
     ``number`` counts the calls of the same process, name and model from 1. ``contested`` requests may be of
     another call as well, one that has not ended. ``request_ns`` is the time in the client's own intervals
-    around its requests, 0 where the stream has none.
+    around its requests, ``loading_ns`` in those in which it makes a program ready; 0 where it has none.
     """
 
     number: int
@@ -30,6 +30,7 @@ class LiveCall:
     statuses: tuple[int, ...] = ()
     contested: int = 0
     request_ns: int = 0
+    loading_ns: int = 0
 
     @property
     def length_ns(self) -> int:

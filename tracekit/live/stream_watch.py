@@ -15,8 +15,9 @@ from tracekit.live.call_signposts import CallSignposts
 from tracekit.live.line_splitter import LineSplitter
 from tracekit.live.live_call import LiveCall, StreamCounts, WatchFinding, WatchKind
 from tracekit.live.recent_lines import RecentLines
-from tracekit.model.vocabulary import SUBSYSTEMS, LogKind
-from tracekit.parsers.tables.log_messages import EVALUATION, match_message
+from tracekit.model.vocabulary import LogKind
+from tracekit.parsers.tables.client_intervals import find_client_phase
+from tracekit.parsers.tables.log_messages import match_message
 from tracekit.parsers.text.device_lines import DeviceForm
 from tracekit.parsers.text.log_lines import PREAMBLE
 from tracekit.parsers.text.log_order import PlacedEntry
@@ -169,9 +170,9 @@ class StreamWatch:
             else:
                 self._see(item.end_ns)
                 begin = item.begin
-                if _is_evaluation(begin):
-                    self._builder.add_evaluation(item)
-                    self.counts.requests += 1
+                phase = find_client_phase(begin.subsystem, begin.signpost.name)
+                if phase is not None:
+                    self._builder.add_client_interval(item, phase)
                 self._note_signpost(begin)
                 self._builder.close_call(item)
         for call in self._builder.take_ready(settled_ns):
@@ -186,8 +187,7 @@ class StreamWatch:
         entry = placed_entry.entry
         self._has_engine_lines = True
         form = match_message(entry.message)
-        if self._builder.add_line(placed_entry.time_ns, entry.pid, entry.tid, entry.process, form):
-            self.counts.requests += 1
+        self._builder.add_line(placed_entry.time_ns, entry.pid, entry.tid, entry.process, form)
         if form.kind is LogKind.UNSUPPORTED:
             kind = WatchKind.OPERATORS_REFUSED
         elif form.kind is LogKind.NOT_LOADED:
@@ -235,7 +235,7 @@ class StreamWatch:
         return self._choice.matches(begin.subsystem, begin.category, begin.signpost.name)
 
     def _is_evidence(self, begin: PlacedSignpost) -> bool:
-        return self._is_call(begin) or _is_evaluation(begin)
+        return self._is_call(begin) or find_client_phase(begin.subsystem, begin.signpost.name) is not None
 
     def _note_signpost(self, begin: PlacedSignpost) -> None:
         key = (begin.subsystem, begin.category, begin.signpost.name)
@@ -258,12 +258,7 @@ class StreamWatch:
         counts.without_time, counts.clock_jumps = order.without_time, order.steps
         counts.without_begin, counts.without_end = pairing.without_begin, pairing.without_end
         counts.overlapping = pairing.overlapping
-        counts.requests_dropped = self._builder.dropped
-
-
-def _is_evaluation(begin: PlacedSignpost) -> bool:
-    """Return whether an interval is the client's around a request to the Neural Engine."""
-    return begin.signpost.name == EVALUATION and begin.subsystem.lower() in SUBSYSTEMS
+        counts.requests, counts.requests_dropped = self._builder.requests, self._builder.dropped
 
 
 def _is_text(line: bytes) -> bool:

@@ -393,8 +393,15 @@ class Measured:
         return int(is_among(self._frame["source"], *ANE_TABLES).sum())
 
     def requests(self, engine: Engine) -> bool:
-        """Return True where Core ML's rows show when its requests to this engine were under way."""
+        """Return True where rows of Core ML or of the engine's client show when requests were under way."""
         return (engine, Phase.WAIT) in self.keys
+
+    def reports_requests(self, engine: Engine) -> bool:
+        """Return True where Core ML's rows show requests to this engine, which are evidence of it.
+
+        Those of the engine's client are only times: whether a request was served stands in the log.
+        """
+        return self.requests(engine) and bool(is_among(self._frame["source"], CORE_ML).any())
 
     def rows_of_other_processes(self, source: str) -> int:
         """Return how many rows of a table name a process that is not the target; 0 without a target."""

@@ -12,12 +12,13 @@ import pandas as pd
 
 from tracekit.errors import TracekitError
 from tracekit.frozen import frozen
-from tracekit.model.columns import SIGNPOSTS, THREADS, IntArray
+from tracekit.model.columns import INTERVALS, SIGNPOSTS, THREADS, IntArray
 from tracekit.model.schemas import LIFE_CYCLE, OS_LOG, SIGNPOST_TABLES, THREAD_METRICS, THREAD_STATE
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, IssueCounter, TraceInfo
 from tracekit.parsers.source import iter_readable, make_left_out_issue
 from tracekit.parsers.tables.app_states import read_app_states
+from tracekit.parsers.tables.client_intervals import read_client_intervals
 from tracekit.parsers.tables.column_values import join_rows, sort_rows
 from tracekit.parsers.tables.engine_intervals import read_intervals
 from tracekit.parsers.tables.engine_log import read_engine_log
@@ -71,6 +72,8 @@ def load_non_samples(
     reader = _TableReader(tables, {table.schema for table in infos if table.row_count})
     intervals, interval_issues = read_intervals(reader, info)
     signposts, signpost_issues = read_signposts(reader)
+    if intervals.empty:
+        intervals = INTERVALS.check(join_rows([read_client_intervals(signposts)], INTERVALS), "intervals")
     log, log_issues = read_engine_log(reader, signposts)
     app_states, app_issues = read_app_states(reader)
     signposts = join_rows([signposts, app_states], SIGNPOSTS)

@@ -68,9 +68,21 @@ def describe_evidence(call: LiveCall) -> str:
     if call.contested:
         parts.append(f"{plural(call.contested, 'request')} of this call or of one that is still open")
     text = ", ".join(parts) or "no request in the log"
+    budget = describe_budget(call)
+    return f"{text}; {budget}" if budget else text
+
+
+def describe_budget(call: LiveCall) -> str:
+    """Return how long a call waited for its requests and made programs ready, where the stream shows it."""
+    parts = []
+    if call.loading_ns:
+        parts.append(f"{format_rounded(call.loading_ns)} load and compile")
     if call.request_ns:
-        text += f"; {format_rounded(call.request_ns)} in the client's intervals around requests"
-    return text
+        parts.append(f"{format_rounded(call.request_ns)} waiting for the Neural Engine")
+    if not parts:
+        return ""
+    hidden_ns = call.length_ns - call.loading_ns - call.request_ns
+    return ", ".join(parts) + (f", {format_rounded(hidden_ns)} not shown" if hidden_ns else "")
 
 
 def describe_finding(finding: WatchFinding) -> str:
