@@ -12,7 +12,7 @@ from tracekit.errors import TracekitError
 from tracekit.live.live_call import LiveCall
 from tracekit.live.stream_inputs import StreamInput
 from tracekit.live.stream_watch import StreamWatch
-from tracekit.live.watch_summary import GroupSummary, summarize_watch
+from tracekit.live.watch_summary import GroupSummary, WatchSummary, summarize_watch
 from tracekit.report.wording.live import (
     describe_choice,
     describe_evidence,
@@ -22,10 +22,12 @@ from tracekit.report.wording.live import (
     list_problems,
     name_group,
     name_process,
+    number_group,
 )
 from tracekit.text import format_rounded, plural
 
 _KEEP_BYTES = 24 << 20
+_MAX_FINDINGS = 12
 _MAX_CALLS = 2_000
 """Calls in one message to a page: it draws the latest."""
 
@@ -72,11 +74,8 @@ class LiveSession:
             "state": self._problem or ("The stream has ended." if self._ended.is_set() else ""),
             "choice": describe_choice(summary),
             "problems": list_problems(summary.counts),
-            "groups": [_describe_row(group) for group in summary.groups],
-            "findings": [
-                f"{format_clock(finding.time_ns, offset_s)} {describe_finding(finding)}"
-                for finding in reversed(summary.findings)
-            ],
+            "groups": [_describe_row(group, number_group(group, summary.groups)) for group in summary.groups],
+            "findings": _list_findings(summary),
             "calls": [_describe_call(call) for call in calls],
         }
 
@@ -111,9 +110,19 @@ class LiveSession:
         self._ended.set()
 
 
-def _describe_row(group: GroupSummary) -> dict[str, Any]:
+def _list_findings(summary: WatchSummary) -> list[str]:
+    """Return the latest findings, newest first."""
+    texts = [
+        f"{format_clock(finding.time_ns, summary.utc_offset_s)} {describe_finding(finding)}"
+        for finding in reversed(summary.findings[-_MAX_FINDINGS:])
+    ]
+    return [*texts, "Earlier ones are not listed."] if len(summary.findings) > _MAX_FINDINGS else texts
+
+
+def _describe_row(group: GroupSummary, number: str) -> dict[str, Any]:
     return {
         "key": f"{group.pid}/{group.name}/{group.model}",
+        "lane": name_group(group.name, group.model) + number,
         "name": name_group(group.name, group.model),
         "process": name_process(group.process, group.pid),
         "rate": f"{group.per_second:.1f}",

@@ -41,6 +41,12 @@ def test_the_table_has_a_row_and_a_strip_per_group() -> None:
     assert "fell-back: encode 6 of App (812) has no request to the Neural Engine" in text
 
 
+def test_the_strips_of_one_name_in_two_processes_have_their_numbers() -> None:
+    other = call(0, 5_000, processID=900, processImagePath="/usr/bin/other", number=9)
+    names = [line[:20].rstrip() for line in draw(CALLS + other) if line.endswith(("█", "·"))]
+    assert names == ["encode (812)", "encode (900)"]
+
+
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     hostile = call(0, 5_000, processImagePath="/\x1b[2J" + "漢" * 100)

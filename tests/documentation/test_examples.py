@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from log_streams import SERVED, call
 from thread_support import SAMPLE_TEXT
 
 from tracekit.cli import main
@@ -30,6 +31,15 @@ TEXTS = {
         f'{{"timestamp":"2026-01-01T12:00:00.{number:02d}0Z","ane_power":0.5,"cpu_power":1.5,"gpu_power":0.1}}\n'
         for number in range(60)
     ),
+    "saved.ndjson": b"".join(
+        line
+        for number in range(6)
+        for line in call(
+            number * 20_000,
+            number * 20_000 + 5_000,
+            *([(number * 20_000 + 4_000, SERVED)] if number < 5 else []),
+        )
+    ).decode(),
 }
 """What other tools wrote, for the page of recipes."""
 

@@ -30,6 +30,7 @@ from tracekit.report.wording.live import (
     name_engine,
     name_group,
     name_process,
+    number_group,
 )
 from tracekit.text import format_rounded, plural, printable
 
@@ -143,8 +144,11 @@ def _draw_strips(summary: WatchSummary, width: int) -> list[Text]:
     strips = [Text(meaning, style="dim", no_wrap=True, overflow="ellipsis")]
     for group in summary.groups[:_MAX_STRIPS]:
         strip = Text(no_wrap=True, overflow="crop")
+        number = number_group(group, summary.groups)
         name = Text(printable(name_group(group.name, group.model)))
-        name.truncate(_STRIP_NAME_WIDTH, overflow="ellipsis", pad=True)
+        name.truncate(_STRIP_NAME_WIDTH - len(number), overflow="ellipsis", pad=not number)
+        name.append(number)
+        name.truncate(_STRIP_NAME_WIDTH, pad=True)
         strip.append(name).append("  ")
         key = (group.pid, group.name, group.model)
         calls = [call for call in summary.recent_calls if (call.pid, call.name, call.model) == key]

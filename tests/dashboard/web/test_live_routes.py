@@ -56,6 +56,27 @@ def test_events_have_the_calls_and_findings_of_the_stream(client: Callable[..., 
     assert (last_state["calls"], last_state["state"]) == ([], "The stream has ended.")
 
 
+def test_groups_of_one_name_have_lanes_with_the_number_of_their_process(tmp_path: Path) -> None:
+    other = call(200_000, 205_000, processID=900, processImagePath="/usr/bin/other", number=9)
+    state = session_of(tmp_path, b"".join(LINES + other)).build_state(0)
+    assert [group["lane"] for group in state["groups"]] == ["encode (900)", "encode (812)"]
+
+
+def test_the_latest_findings_are_listed(tmp_path: Path) -> None:
+    lines: list[bytes] = []
+    for number in range(60):
+        start_us = number * 20_000
+        lines += call(start_us, start_us + 5_000, *([] if number % 4 == 3 else [(start_us + 4_000, SERVED)]))
+    findings = session_of(tmp_path, b"".join(lines)).build_state(0)["findings"]
+    assert (len(findings), findings[-1]) == (13, "Earlier ones are not listed.")
+    assert "encode 60 " in findings[0]
+
+
+def test_a_stream_in_which_nothing_could_be_read_is_named(tmp_path: Path) -> None:
+    state = session_of(tmp_path, b"\0\1\2\n{}\n").build_state(0)
+    assert state["state"].startswith("The stream: has no line of JSON that is an entry of a log.")
+
+
 def test_a_page_that_connects_again_gets_what_is_new(client: Callable[..., Any], tmp_path: Path) -> None:
     made = client(live=session_of(tmp_path))
     states = events(made.get("/api/live/events?since=4", headers=HOST).text)

@@ -18,7 +18,6 @@ from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, IssueCounter, TraceInfo
 from tracekit.parsers.source import iter_readable, make_left_out_issue
 from tracekit.parsers.tables.app_states import read_app_states
-from tracekit.parsers.tables.client_intervals import read_client_intervals
 from tracekit.parsers.tables.column_values import join_rows, sort_rows
 from tracekit.parsers.tables.engine_intervals import read_intervals
 from tracekit.parsers.tables.engine_log import read_engine_log
@@ -72,7 +71,10 @@ def load_non_samples(
     reader = _TableReader(tables, {table.schema for table in infos if table.row_count})
     intervals, interval_issues = read_intervals(reader, info)
     signposts, signpost_issues = read_signposts(reader)
-    if intervals.empty:
+    if intervals.empty and not signposts.empty:
+        # Few recordings need it: a quick start leaves it out.
+        from tracekit.parsers.tables.client_intervals import read_client_intervals
+
         intervals = INTERVALS.check(join_rows([read_client_intervals(signposts)], INTERVALS), "intervals")
     log, log_issues = read_engine_log(reader, signposts)
     app_states, app_issues = read_app_states(reader)

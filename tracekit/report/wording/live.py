@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
 
 from tracekit.live.live_call import LiveCall, StreamCounts, WatchFinding, WatchKind
@@ -51,6 +52,12 @@ def name_process(process: str, pid: int) -> str:
 def name_group(name: str, model: str) -> str:
     """Return the name of calls: their signpost's, and the model's that its message names."""
     return f"{name} {model}" if model else name
+
+
+def number_group(group: GroupSummary, groups: Sequence[GroupSummary]) -> str:
+    """Return `` (812)``, the number of its process, where groups of others have its name; else ""."""
+    names = [(other.name, other.model) for other in groups]
+    return f" ({group.pid})" if names.count((group.name, group.model)) > 1 else ""
 
 
 def name_engine(call: LiveCall) -> str:

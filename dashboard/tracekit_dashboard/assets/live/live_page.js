@@ -63,8 +63,8 @@ function drawLiveStrips(page) {
   const names = page.state.groups.slice(0, 12);
   page.strips.replaceChildren(...names.map((group) => {
     const calls = page.calls.filter((call) => call.key === group.key);
-    const canvas = make("canvas", { className: "live-strip", role: "img", "aria-label": `${group.name}: ${group.engine}; the last ${LIVE_MINUTES} minutes` });
-    const row = make("div", { className: "live-row" }, make("span", { className: "live-name" }, group.name), canvas);
+    const canvas = make("canvas", { className: "live-strip", role: "img", "aria-label": `${group.lane}: ${group.engine}; the last ${LIVE_MINUTES} minutes` });
+    const row = make("div", { className: "live-row" }, make("span", { className: "live-name" }, group.lane), canvas);
     requestAnimationFrame(() => drawLiveStrip(canvas, calls, page.state.now_ms));
     return row;
   }));
