@@ -9,7 +9,7 @@ from log_streams import FAILED, SERVED, call, entry, signpost
 from tracekit import analyze, open_trace
 from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.api import Analysis
-from tracekit.parsers.tables.client_intervals import find_client_phase
+from tracekit.parsers.tables.log_messages import find_client_phase
 
 EVALUATE = "_ANEF_MODEL_EVALUATE"
 

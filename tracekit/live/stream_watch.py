@@ -16,8 +16,7 @@ from tracekit.live.line_splitter import LineSplitter
 from tracekit.live.live_call import LiveCall, StreamCounts, WatchFinding, WatchKind
 from tracekit.live.recent_lines import RecentLines
 from tracekit.model.vocabulary import LogKind
-from tracekit.parsers.tables.client_intervals import find_client_phase
-from tracekit.parsers.tables.log_messages import match_message
+from tracekit.parsers.tables.log_messages import find_client_phase, match_message
 from tracekit.parsers.text.device_lines import DeviceForm
 from tracekit.parsers.text.log_lines import PREAMBLE
 from tracekit.parsers.text.log_order import PlacedEntry

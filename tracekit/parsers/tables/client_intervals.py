@@ -6,26 +6,13 @@ back. ``_ANEF_MODEL_COMPILE`` and ``_ANEF_MODEL_LOAD`` make a program ready (sbr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 import numpy as np
 import pandas as pd
 
 from tracekit.model.columns import INTERVALS, make_categorical
-from tracekit.model.vocabulary import PHASE_CODE, PHASES, SUBSYSTEMS, Engine, Phase
+from tracekit.model.vocabulary import PHASE_CODE, PHASES, SUBSYSTEMS, Engine
 from tracekit.parsers.tables.column_values import TextColumn
-from tracekit.parsers.tables.log_messages import EVALUATION
-
-CLIENT_PHASES: Mapping[str, Phase] = MappingProxyType(
-    {EVALUATION: Phase.WAIT, "_ANEF_MODEL_COMPILE": Phase.COMPILE, "_ANEF_MODEL_LOAD": Phase.LOAD}
-)
-"""What the time of an interval of the client is, by the name of its signpost."""
-
-
-def find_client_phase(subsystem: str, name: str) -> Phase | None:
-    """Return what the time of an interval is; None for one that is not the client's."""
-    return CLIENT_PHASES.get(name) if subsystem.lower() in SUBSYSTEMS else None
+from tracekit.parsers.tables.log_messages import CLIENT_PHASES
 
 
 def read_client_intervals(signposts: pd.DataFrame) -> pd.DataFrame:

@@ -25,7 +25,9 @@ A message of any other form is only counted.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -33,11 +35,15 @@ import numpy.typing as npt
 
 from tracekit.frozen import frozen
 from tracekit.model.composite_cells import PRIVATE
-from tracekit.model.vocabulary import LOG_KINDS, LogKind
+from tracekit.model.vocabulary import LOG_KINDS, SUBSYSTEMS, LogKind, Phase
 
 NO_STATUS = -1
 EVALUATION = "_ANEF_MODEL_EVALUATE"
 """The signpost around one evaluation by the Neural Engine's client (sbryngelson/ane-guide)."""
+CLIENT_PHASES: Mapping[str, Phase] = MappingProxyType(
+    {EVALUATION: Phase.WAIT, "_ANEF_MODEL_COMPILE": Phase.COMPILE, "_ANEF_MODEL_LOAD": Phase.LOAD}
+)
+"""What the time of an interval of the client is, by the name of its signpost."""
 
 _STATUS = r"status=(?P<status>0[xX][0-9a-fA-F]{1,8}|\d{1,10})\b"
 _CALL = r"(?:ANEProgramProcessRequestDirect\(\)|ANE_ProgramSendRequest(?::\d+)?)"
@@ -128,6 +134,11 @@ def match_message(message: str) -> MessageForm:
         str(forms.operator[0]),
         str(forms.reason[0]),
     )
+
+
+def find_client_phase(subsystem: str, name: str) -> Phase | None:
+    """Return what the time of an interval is; None for one that is not the client's."""
+    return CLIENT_PHASES.get(name) if subsystem.lower() in SUBSYSTEMS else None
 
 
 def _parse_number(text: str) -> int:

@@ -21,6 +21,7 @@ from tracekit.parsers.tables.app_states import read_app_states
 from tracekit.parsers.tables.column_values import join_rows, sort_rows
 from tracekit.parsers.tables.engine_intervals import read_intervals
 from tracekit.parsers.tables.engine_log import read_engine_log
+from tracekit.parsers.tables.log_messages import CLIENT_PHASES
 from tracekit.parsers.tables.log_owners import with_logged_process
 from tracekit.parsers.tables.row_times import close_open_ends, find_last_time
 from tracekit.parsers.tables.signposts import read_signposts
@@ -71,7 +72,7 @@ def load_non_samples(
     reader = _TableReader(tables, {table.schema for table in infos if table.row_count})
     intervals, interval_issues = read_intervals(reader, info)
     signposts, signpost_issues = read_signposts(reader)
-    if intervals.empty and not signposts.empty:
+    if intervals.empty and signposts["name"].isin(CLIENT_PHASES).any():
         # Few recordings need it: a quick start leaves it out.
         from tracekit.parsers.tables.client_intervals import read_client_intervals
 
