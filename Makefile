@@ -91,6 +91,7 @@ bench: $(READY) ## how long things take, and how that grows with their size
 	$(BIN)/python benchmarks/fusion.py --out bench.json
 	$(BIN)/python benchmarks/findings.py --out bench-findings.json
 	$(BIN)/python benchmarks/budget.py --out bench-budget.json
+	$(BIN)/python benchmarks/language_models.py --out bench-language-models.json
 	$(BIN)/python benchmarks/engine_log.py --out bench-log.json
 	$(BIN)/python benchmarks/spindump.py --out bench-spindump.json
 	$(BIN)/python benchmarks/log_text.py --out bench-log-text.json

@@ -52,6 +52,7 @@ TARGETS = {
     "nested windows": Target(100_000),
     "one moment": Target(50_000),
     "processes": Target(1_000),
+    "requests at once": Target(60_000, 12),
     "thread definitions": Target(100_000, 5),
     "JSON": Target(100_000, 12),
     "Perfetto": Target(1_000_000),

@@ -28,8 +28,9 @@ pytestmark = pytest.mark.integration
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 FUSION = runpy.run_path(str(BENCHMARKS / "fusion.py"))
 sys.path.append(str(BENCHMARKS))
-growth, shapes, findings, browser, spindump, budget = map(
-    importlib.import_module, ("growth", "shapes", "findings", "browser", "spindump", "budget")
+growth, shapes, findings, browser, spindump, budget, language_models = map(
+    importlib.import_module,
+    ("growth", "shapes", "findings", "browser", "spindump", "budget", "language_models"),
 )
 
 
@@ -127,6 +128,26 @@ def test_budgets_that_take_longer_than_their_target_fail(
     monkeypatch.setattr(sys, "argv", ["budget.py"])
     with pytest.raises(SystemExit, match=r"at most 0\.6 s") if is_above else nullcontext():
         budget.main()
+
+
+@pytest.mark.parametrize(("added", "is_above"), [(0.04, False), (0.06, True)])
+def test_a_view_of_language_models_that_adds_more_than_its_target_fails(
+    added: float, is_above: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(language_models, "measure", lambda _: {"tokens": 1, "added": added})
+    monkeypatch.setattr(sys, "argv", ["language_models.py"])
+    with pytest.raises(SystemExit, match="more than 5%") if is_above else nullcontext():
+        language_models.main()
+
+
+def test_the_view_of_language_models_is_measured_by_commands_and_in_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(language_models, "_TOKENS", 20)
+    monkeypatch.setattr(language_models, "_RUNS", 1)
+    figures = language_models.measure(2)
+    assert figures["tokens"] == 40
+    assert min(figures["seconds_with"], figures["seconds_without"], figures["memory_seconds_with"]) > 0
 
 
 def run(program: str, tmp_path: Path, *arguments: str) -> Any:

@@ -12,6 +12,7 @@ import pandas as pd
 from tracekit.analysis.availability import gather_evidence
 from tracekit.analysis.budget.budget import Budget
 from tracekit.analysis.budget.run_layers import Evidence
+from tracekit.analysis.budget.sampled_time import SampledTime
 from tracekit.analysis.classification.leading_frames import find_leading_frames
 from tracekit.analysis.classification.rule_set import load_rules
 from tracekit.analysis.classification.sample_labels import label_samples
@@ -139,7 +140,8 @@ def analyze(
 
     # The time budget of each window, computed where an output asks for it.
     seen = {work.engine: work.is_serving | (work.samples > 0) for work in verdicts.works}
-    evidence = Evidence(trace, labels, members, rows, measured, waiting, selection, seen)
+    sampled = SampledTime(trace, labels)
+    evidence = Evidence(trace, labels, members, rows, measured, waiting, sampled, selection, seen)
 
     # Diagnostics and summary.
     analysis = Analysis(

@@ -60,7 +60,7 @@ class RequestRows:
     def get_part(self, phase: str, part: BudgetPart) -> pd.arrays.IntegerArray:
         """Return the time of a part in a phase; missing likewise."""
         return self._spread(
-            phase, None if self.generations is None else self.generations.phase_budgets.sum_part(part)
+            phase, None if self.generations is None else self.generations.phase_budgets.by_part[part]
         )
 
     def _spread(self, phase: str, values: IntArray | None) -> pd.arrays.IntegerArray:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracekit.analysis.engines.busy import Scope
 from tracekit.analysis.engines.interval_sets import merge_sets
+from tracekit.analysis.engines.measured_rows import Scope
 from tracekit.analysis.engines.membership import UNASSIGNED
 from tracekit.comparison.observations import Observations
 from tracekit.comparison.quantities import Amount, FloatArray

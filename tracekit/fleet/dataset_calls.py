@@ -14,8 +14,8 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from tracekit.analysis.engines.busy import Scope
 from tracekit.analysis.engines.interval_sets import merge_sets
+from tracekit.analysis.engines.measured_rows import Scope
 from tracekit.analysis.findings.calls import ModelCalls
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import GIVEN_SOURCES

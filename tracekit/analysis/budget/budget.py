@@ -129,7 +129,11 @@ class Budget:
     def iter_pieces(self) -> Iterator[BudgetPieces]:
         """Yield the pieces of all calls, block by block."""
         for block in self.blocks:
-            yield self._build(*block).pieces
+            yield self.list_block(*block)
+
+    def list_block(self, first: int, stop: int) -> BudgetPieces:
+        """Return the pieces of the calls of one of ``blocks``."""
+        return self._build(first, stop).pieces
 
     def list_pieces(self, row: int) -> BudgetPieces:
         """Return the pieces of one call; quickest for calls in ascending order."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from tracekit.analysis.budget.axis import CallAxis
 from tracekit.analysis.budget.parts import EXECUTING, BudgetKind, BudgetPart
-from tracekit.analysis.budget.run_layers import ACCELERATORS, PREPARING, SAMPLED_PARTS, RunLayers
+from tracekit.analysis.budget.run_layers import ACCELERATORS, RunLayers
+from tracekit.analysis.budget.sampled_time import PREPARING, SAMPLED_PARTS
 from tracekit.analysis.engines.attribution import iter_waits
 from tracekit.analysis.engines.codes import BASES
 from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet, find_reach_by_group, merge_sets
@@ -69,8 +70,8 @@ class Layers:
 
     def select_sampled(self, gaps: IntervalSet) -> IntervalSet:
         """Return those of some gaps on the axis that samples resolve: a thread at work would have some."""
-        call, starts, ends = self.axis.cut(gaps & self.axis.lay_everywhere(self._run.sampled_time))
-        is_long = ends - starts >= _SHORTEST_GAP * self._run.period_ns
+        call, starts, ends = self.axis.cut(gaps & self.axis.lay_everywhere(self._run.sampled.extent))
+        is_long = ends - starts >= _SHORTEST_GAP * self._run.sampled.period_ns
         return self.axis.lay(call[is_long], starts[is_long], ends[is_long])
 
     def lay_other_threads(self) -> IntervalSet:
@@ -130,11 +131,11 @@ class Layers:
     def _sampled(self) -> dict[BudgetPart, IntervalSet]:
         """Return the time that the calls' samples cover, by part."""
         sample, window = self._evidence.members.pairs(self._rows)
-        part = self._run.part_of_sample[sample]
+        part = self._run.sampled.part_of_sample[sample]
         layers = {}
         for number, name in enumerate(SAMPLED_PARTS):
             chosen = np.flatnonzero(part == number)
-            starts, ends = (edge[sample[chosen]] for edge in self._run.covered)
+            starts, ends = (edge[sample[chosen]] for edge in self._run.sampled.covered)
             layers[name] = self.axis.lay(window[chosen] - self._first, starts, ends)
         return layers
 

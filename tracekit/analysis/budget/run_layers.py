@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.budget.parts import BudgetPart
+from tracekit.analysis.budget.sampled_time import BLOCKED_STATES, SAMPLED_PARTS, SampledTime
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.busy import Measured
-from tracekit.analysis.engines.codes import group_rows, is_among, is_engine, is_phase, sort_positions
+from tracekit.analysis.engines.codes import group_rows, is_among, is_engine, is_phase
 from tracekit.analysis.engines.interval_sets import IntervalSet, merge_sets
+from tracekit.analysis.engines.measured_rows import MeasuredRows
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.waiting import Waiting
 from tracekit.analysis.ownership.owners import Owner, Reason
 from tracekit.analysis.selection import Selection
-from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES
@@ -24,25 +24,12 @@ from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Engine, Phase
 
 ACCELERATORS = (Engine.ANE, Engine.GPU)
-PREPARING = (Phase.LOAD, Phase.COMPILE)
-_BLOCKED = ("Blocked", "Waiting")
 _RUNNABLE = ("Runnable", "Preempted", "Interrupted")
 _SIGNS = {Engine.ANE: (Engine.ANE,), Engine.GPU: (Engine.GPU, Engine.GRAPHICS)}
 """The labels of stacks that use each accelerator."""
 _OF_NO_MODEL = (BudgetPart.APP, BudgetPart.UNNAMED)
-_NO_PART = -1
 _UNKNOWN_PROCESS, _OTHER_PROCESS = -1, -2
 """Instead of the number of a process; the other one is none of those that the analysis is about."""
-SAMPLED_PARTS = (
-    BudgetPart.CPU,
-    BudgetPart.LOAD,
-    BudgetPart.COPY,
-    BudgetPart.RUNTIME,
-    BudgetPart.APP,
-    BudgetPart.UNNAMED,
-    BudgetPart.BLOCKED,
-)
-"""The parts that samples show."""
 
 
 @frozen
@@ -53,8 +40,9 @@ class Evidence:
     labels: SampleLabels
     members: Membership
     windows: pd.DataFrame
-    measured: Measured
+    measured: MeasuredRows
     waiting: Waiting
+    sampled: SampledTime
     selection: Selection
     served: dict[Engine, BoolArray]
     """The calls in which each engine is seen, in a table or on stacks."""
@@ -69,8 +57,8 @@ class RunLayers:
         self.starts, self.ends, self.pids = (
             windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns", "pid")
         )
-        self.period_ns = sampling_period_ns(evidence.trace)
-        self._computing: dict[tuple[int, bool], IntervalSet] = {}
+        self.sampled = evidence.sampled
+        self._clearly_computing: dict[int, IntervalSet] = {}
         self._others: dict[tuple[Engine, BudgetPart, int, bool], IntervalSet] = {}
 
     @cached_property
@@ -86,54 +74,6 @@ class RunLayers:
         return of_calls
 
     @cached_property
-    def _is_timed(self) -> bool:
-        trace = self.evidence.trace
-        return trace.weight_unit == "ns" and trace.has_timeline and len(trace.samples) > 0
-
-    @cached_property
-    def covered(self) -> tuple[IntArray, IntArray]:
-        """The time that each sample stands for: from its timestamp on, up to the thread's next one.
-
-        A timer is not exact: up to half a period without a sample of the thread is no pause.
-        """
-        trace = self.evidence.trace
-        starts = trace.samples["time_ns"].to_numpy(np.int64)
-        if not self._is_timed:
-            return starts, starts
-        ends: IntArray = starts + trace.weights
-        thread = trace.samples["thread_id"].to_numpy(np.int64)
-        order = sort_positions(thread, len(trace.threads))
-        row, following = order[:-1], order[1:]
-        is_near = (thread[row] == thread[following]) & (starts[following] - ends[row] <= self.period_ns // 2)
-        row, following = row[is_near], following[is_near]
-        ends[row] = np.maximum(ends[row], starts[following])
-        return starts, ends
-
-    @cached_property
-    def part_of_sample(self) -> IntArray:
-        """The position in ``SAMPLED_PARTS`` of each sample's part; -1 for parked threads."""
-        labels = self.evidence.labels
-        computes = is_engine(labels.engine, Engine.CPU) & is_phase(labels.phase, Phase.EXECUTE, None)
-        part = np.full(len(labels.engine), SAMPLED_PARTS.index(BudgetPart.RUNTIME), np.int64)
-        other = is_engine(labels.engine, Engine.OTHER, Engine.GRAPHICS)
-        parts = {
-            BudgetPart.APP: other,
-            BudgetPart.UNNAMED: is_engine(labels.engine, Engine.UNKNOWN),
-            BudgetPart.CPU: computes,
-            BudgetPart.COPY: ~other & is_phase(labels.phase, Phase.COPY),
-            BudgetPart.LOAD: is_phase(labels.phase, *PREPARING),
-            BudgetPart.BLOCKED: self._is_blocked,
-        }
-        for name, mask in parts.items():
-            part[mask] = SAMPLED_PARTS.index(name)
-        part[is_phase(labels.phase, Phase.IDLE)] = _NO_PART
-        return part if self._is_timed else np.full(len(part), _NO_PART, np.int64)
-
-    @cached_property
-    def _is_blocked(self) -> BoolArray:
-        return is_among(self.evidence.trace.samples["state"], *_BLOCKED)
-
-    @cached_property
     def thread_states(self) -> dict[str, dict[int, IntervalSet]]:
         """When each calling thread ran, could have run, or was blocked."""
         states = self.evidence.trace.thread_states
@@ -141,7 +81,7 @@ class RunLayers:
         starts, ends = (of_callers[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
         tids = of_callers[["tid"]]
         groups: dict[str, dict[int, IntervalSet]] = {}
-        for name, words in (("Running", ("Running",)), ("Runnable", _RUNNABLE), ("Blocked", _BLOCKED)):
+        for name, words in (("Running", ("Running",)), ("Runnable", _RUNNABLE), ("Blocked", BLOCKED_STATES)):
             matches = np.flatnonzero(is_among(of_callers["state"], *words))
             groups[name] = {
                 int(tid): IntervalSet.of(starts[matches[rows]], ends[matches[rows]])
@@ -182,10 +122,7 @@ class RunLayers:
     def _process_of_row(self) -> IntArray:
         """The process of each measured row: that which it names, or that of the call which owns it."""
         measured = self.evidence.measured
-        assigned = measured.assignment
-        process = measured.pids_of_rows.copy()
-        nameless = process[assigned.owned_row] < 0
-        process[assigned.owned_row[nameless]] = self.pids[assigned.owned_call[nameless]]
+        assigned, process = measured.assignment, measured.processes.copy()
         is_other = assigned.is_owner(Owner.OTHER) & ~assigned.has_reason(Reason.LABEL)
         process[is_other] = _OTHER_PROCESS
         return process
@@ -195,27 +132,20 @@ class RunLayers:
 
         With ``is_clear``, samples of inference that no call counts do not count: they may be of any.
         """
-        if (pid, is_clear) not in self._computing:
-            is_at_work = (self.part_of_sample != _NO_PART) & ~self._is_blocked
-            if pid >= 0:
-                is_at_work &= self.evidence.labels.pid == pid
-            if is_clear:
-                is_at_work &= ~self._is_unclaimed
-            self._computing[pid, is_clear] = IntervalSet.of(*(edge[is_at_work] for edge in self.covered))
-        return self._computing[pid, is_clear]
+        if not is_clear:
+            return self.sampled.find_computing(pid)
+        if pid not in self._clearly_computing:
+            mask = self.sampled.mark_computing(pid) & ~self._is_unclaimed
+            self._clearly_computing[pid] = self.sampled.select(mask)
+        return self._clearly_computing[pid]
 
     @cached_property
     def _is_unclaimed(self) -> BoolArray:
         """Marks the samples of inference that no call counts."""
-        unclaimed = ~np.isin(self.part_of_sample, [SAMPLED_PARTS.index(part) for part in _OF_NO_MODEL])
+        of_no_model = [SAMPLED_PARTS.index(part) for part in _OF_NO_MODEL]
+        unclaimed = ~np.isin(self.sampled.part_of_sample, of_no_model)
         unclaimed[self.evidence.members.mark(np.arange(len(self.starts)), len(unclaimed))] = False
         return unclaimed
-
-    @cached_property
-    def sampled_time(self) -> IntervalSet:
-        """The time between the first sample and the last one: outside of it none was taken."""
-        times = self.evidence.trace.samples["time_ns"].to_numpy(np.int64)
-        return IntervalSet.of(times[:1], times[-1:] + self.period_ns)
 
     @cached_property
     def is_idle_known(self) -> BoolArray:
@@ -227,7 +157,8 @@ class RunLayers:
         """
         evidence = self.evidence
         engines = evidence.measured.engines
-        if not self._is_timed or evidence.selection.thread is not None or engines.isdisjoint(ACCELERATORS):
+        has_all_threads = self.sampled.is_timed and evidence.selection.thread is None
+        if not has_all_threads or engines.isdisjoint(ACCELERATORS):
             return np.zeros(len(self.starts), bool)
         windows, labels = evidence.windows, evidence.labels
         marked: BoolArray = (evidence.members.counts > 0) & ~is_among(windows["source"], *ANE_TABLES)

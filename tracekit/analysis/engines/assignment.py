@@ -24,12 +24,12 @@ def assign_samples(
 ) -> Membership:
     """Return the samples of each window.
 
-    A window that the user gave, or that spans the run, counts every sample in its time; of its thread, if it
-    has one. A call counts its own thread's samples and the process's ML work on other threads, unless that
-    work lies in several calls of different threads at once: then it could belong to any of them, and counts
-    in none. Of a window from stacks, such work is that of the runtime's workers; other sources may not name
-    the calling thread, and count all ML work, unless they name no process either. ``runs`` are calls that
-    have no window of their own, and may be what another thread's work is for.
+    A window that the user gave, or that spans the run, counts every sample in its time; of its thread and its
+    process, if it has one. A call counts its own thread's samples and the process's ML work on other threads,
+    unless that work lies in several calls of different threads at once: then it could belong to any of them,
+    and counts in none. Of a window from stacks, such work is that of the runtime's workers; other sources may
+    not name the calling thread, and count all ML work, unless they name no process either. ``runs`` are calls
+    that have no window of their own, and may be what another thread's work is for.
     """
     return _Assignment(trace, labels, windows, runs).assign()
 
@@ -101,7 +101,7 @@ class _Assignment:
                 "is_of_any": (windows["source"].isin(ANE_TABLES) & (pid < 0) & (owner < 0)).to_numpy(bool),
                 "has_thread": owner >= 0,
                 "caller": np.where(owner >= 0, owner, threadless_caller),
-                "process": np.where(is_call & (pid >= 0), process[threads + 1 :], 0),
+                "process": np.where(pid >= 0, process[threads + 1 :], 0),
             }
         )
         self._beside = self._windows[:0] if runs is None else self._build_frame(runs, times)
@@ -144,7 +144,7 @@ class _Assignment:
     def assign(self) -> Membership:
         """Return the samples of each window."""
         windows, every = self._windows, np.arange(self._count)
-        if (windows["caller"] == self._everyone).all():
+        if (windows["caller"] == self._everyone).all() and not windows["process"].any():
             return Membership(every, np.zeros(1, np.int64), *_get_edges(windows), every[:0])
         # Work on another thread joins the windows of one caller at most. So each caller has a list of its own
         # samples and of those that join it, and all lists are about as long as the samples together.
@@ -167,17 +167,15 @@ class _Assignment:
         kinds = windows[["is_call", "counts_workers"]].assign(
             counts_all=windows["caller"] == self._everyone, of_any=windows["process"] == 0
         )
-        every = np.arange(self._count)
         for (is_call, counts_workers, counts_all, of_any), rows in group_rows(kinds, *kinds):
             distinct, number = np.unique(self._number_callers(windows.iloc[rows]), return_inverse=True)
-            if counts_all:
-                yield rows, number, _Lists(np.zeros(self._count, np.int64), every, self._count)
-                continue
             # A thread is of one process, so its list is found once for all its samples; the last entry is for
             # samples without a thread.
             process = 0 if of_any else self._process_of_thread
-            threads: IntArray = np.append(np.arange(len(self._process_of_thread) - 1), -1)
-            own = _find_positions(distinct, threads * self._processes + process)[self._thread]
+            callers: IntArray = np.append(np.arange(len(self._process_of_thread) - 1), -1)
+            if counts_all:
+                callers = np.full(len(callers), self._everyone)
+            own = _find_positions(distinct, callers * self._processes + process)[self._thread]
             sample = np.flatnonzero(own >= 0)
             list_number = own[sample]
             if is_call:
@@ -194,6 +192,8 @@ class _Assignment:
 
     def _find_callers_served(self) -> tuple[IntArray, BoolArray]:
         """Return the caller that other threads' work joins, -1 for none, and mark what several claim."""
+        if not self._windows["is_call"].any():
+            return np.full(self._count, -1, np.int64), np.zeros(self._count, bool)
         # Calls of no known process have no samples.
         is_call = self._windows["is_call"] & ~self._windows["is_of_any"]
         labels, calls = self._labels, self._windows[is_call.to_numpy(bool)]

@@ -11,9 +11,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.busy import Measured, is_work
+from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.codes import BASES, INFERENCE, group_keys, group_rows, is_among, sum_by_code
 from tracekit.analysis.engines.interval_sets import IntervalSet, merge_sets
+from tracekit.analysis.engines.measured_rows import MeasuredRows, is_work
 from tracekit.analysis.engines.membership import UNASSIGNED, Membership
 from tracekit.analysis.engines.waiting import AWAITED, Waiting
 from tracekit.analysis.ownership.call_spans import Spans
@@ -225,7 +226,7 @@ def _iter_waits(windows: pd.DataFrame, waiting: Waiting, measured: Measured) -> 
 
 
 def iter_waits(
-    windows: pd.DataFrame, rows: IntArray, engine: Engine, waiting: Waiting, measured: Measured
+    windows: pd.DataFrame, rows: IntArray, engine: Engine, waiting: Waiting, measured: MeasuredRows
 ) -> Iterator[tuple[IntArray, Spans]]:
     """Yield those of some rows of windows that count the same waiting for an engine, and when it was.
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.attribution import iter_waits
-from tracekit.analysis.engines.busy import Key, Measured, is_work, iter_scopes
+from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.codes import BASES, INFERENCE, is_engine, is_phase, sum_before
 from tracekit.analysis.engines.interval_sets import (
     EMPTY,
@@ -20,6 +20,7 @@ from tracekit.analysis.engines.interval_sets import (
     merge_by_group,
     merge_sets,
 )
+from tracekit.analysis.engines.measured_rows import Key, is_work, iter_scopes
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.ranges import iter_blocks, list_positions, measure_covered_per_range
 from tracekit.analysis.engines.waiting import Waiting

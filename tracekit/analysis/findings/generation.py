@@ -60,14 +60,14 @@ def find_decode_leaving_engine(calls: Calls) -> Iterator[Finding[LeftEngineNumbe
     generations = calls.generations
     if generations is None:
         return
-    tokens, models = generations.tokens, generations.models
-    is_known = ~tokens.is_first & (tokens.engines > 0) & (tokens.context >= 0)
-    for model in dict.fromkeys(models.tolist()):
-        rows = np.flatnonzero(is_known & (models[tokens.request] == model))
+    tokens = generations.tokens
+    for model, requests in generations.requests_by_model.items():
+        decoded = generations.list_decode_tokens(requests)
+        rows = decoded[(tokens.engines[decoded] > 0) & (tokens.context[decoded] >= 0)]
         for engine in _ACCELERATORS:
             has_engine = (tokens.engines[rows] >> SERVING.index(engine) & 1) > 0
             if _is_separated(tokens.context[rows], has_engine):
-                yield _make_left_finding(calls, str(model), engine, rows, has_engine)
+                yield _make_left_finding(calls, model, engine, decoded, rows, has_engine)
                 break
 
 
@@ -80,7 +80,7 @@ def _is_separated(context: IntArray, has_engine: BoolArray) -> bool:
 
 
 def _make_left_finding(
-    calls: Calls, model: str, engine: Engine, rows: IntArray, has_engine: BoolArray
+    calls: Calls, model: str, engine: Engine, decoded: IntArray, rows: IntArray, has_engine: BoolArray
 ) -> Finding[LeftEngineNumbers]:
     generations = calls.generations
     assert generations is not None
@@ -112,7 +112,7 @@ def _make_left_finding(
             with_ns=with_ns,
             without_ns=without_ns,
             is_slower=is_slower,
-            unknown=_count_unknown(calls, model),
+            unknown=int(tokens.count[decoded][tokens.engines[decoded] == 0].sum()),
         ),
         model=model,
         windows=WindowRanges.of(off_calls),
@@ -124,31 +124,21 @@ def _make_left_finding(
     )
 
 
-def _count_unknown(calls: Calls, model: str) -> int:
-    """Return the tokens of decode whose engine no call shows."""
-    generations = calls.generations
-    assert generations is not None
-    tokens = generations.tokens
-    is_unknown = ~tokens.is_first & (tokens.engines == 0) & (generations.models[tokens.request] == model)
-    return int(tokens.count[is_unknown].sum())
-
-
 def find_slow_sampling(calls: Calls) -> Iterator[Finding[SamplingNumbers]]:
     """Yield a finding per model that spends a tenth of decode or more in sampling, and in no call."""
     generations = calls.generations
     if generations is None:
         return
     phases, tokens = generations.phases, generations.tokens
-    in_decode = phases.phase > 0
-    is_clear = ~generations.requests.overlaps[phases.request]
-    for model in dict.fromkeys(generations.models.tolist()):
-        rows = np.flatnonzero(in_decode & is_clear & (generations.models[phases.request] == model))
+    for model, requests in generations.requests_by_model.items():
+        rows = generations.decode_rows[requests]
+        rows = rows[(rows >= 0) & ~generations.requests.overlaps[requests]]
         sampling_ns, decode_ns = int(phases.sampling_ns[rows].sum()), int(phases.length_ns[rows].sum())
         count = int(generations.decode_tokens[phases.request[rows]].sum())
         if count < _FEWEST_TOKENS or sampling_ns < _LEAST_SAMPLING * decode_ns:
             continue
-        is_own = ~tokens.is_first & np.isin(tokens.request, phases.request[rows])
-        in_tokens = np.unique(tokens.called.row[is_own[tokens.called.token]])
+        is_own = np.isin(tokens.called.token, generations.list_decode_tokens(phases.request[rows]))
+        in_tokens = np.unique(tokens.called.row[is_own])
         yield Finding(
             kind=SLOW_SAMPLING,
             severity="warning",
@@ -161,7 +151,7 @@ def find_slow_sampling(calls: Calls) -> Iterator[Finding[SamplingNumbers]]:
                 tokens=count,
                 requests=len(rows),
             ),
-            model=str(model),
+            model=model,
             windows=WindowRanges.of(in_tokens),
             start_ns=int(calls.starts[in_tokens[0]]) if len(in_tokens) else int(phases.start_ns[rows].min()),
             end_ns=int(phases.end_ns[rows].max()),
@@ -174,5 +164,6 @@ def find_slow_sampling(calls: Calls) -> Iterator[Finding[SamplingNumbers]]:
 def _support(calls: Calls) -> tuple[Support, ...]:
     """Return the table of the signposts that mark the steps."""
     assert calls.generations is not None
-    sources = calls.trace.signposts["source"].astype("str").unique().tolist()
-    return (Support("table", ", ".join(sorted(sources)), f"{len(calls.generations.spans):,} steps"),)
+    sources = calls.trace.signposts["source"].cat
+    names = sources.categories[np.unique(sources.codes.to_numpy())].tolist()
+    return (Support("table", ", ".join(sorted(names)), f"{len(calls.generations.spans):,} steps"),)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from tracekit.analysis.budget.budget import BudgetSums
 from tracekit.analysis.engines.codes import group_codes, group_positions
-from tracekit.analysis.generation.growth import Growth, fit_growth
+from tracekit.analysis.engines.ranges import list_positions
+from tracekit.analysis.generation.growth import FEWEST_TOKENS, Growth, fit_growth
 from tracekit.analysis.generation.marked_requests import MarkedRequests, find_requests
+from tracekit.analysis.generation.phase_budgets import PhaseBudgets, sum_budgets
 from tracekit.analysis.generation.phases import (
     PHASES_OF_REQUEST,
     GenerationPhase,
     Phases,
     build_phases,
-    sum_budgets,
 )
 from tracekit.analysis.generation.role_spans import UNKNOWN, RoleSpans, read_role_spans
 from tracekit.analysis.generation.span_rules import BUILT_IN, SpanRole
@@ -103,12 +104,12 @@ class Generations:
         np.maximum.at(times, self.tokens.request, self.tokens.time_ns)
         return times
 
-    @property
+    @cached_property
     def first_token_ns(self) -> IntArray:
         """The time to the first token of each request."""
         return np.where(self.first_ns == UNKNOWN, UNKNOWN, self.first_ns - self.requests.start_ns)
 
-    @property
+    @cached_property
     def decode_ns(self) -> IntArray:
         """The time from the first token of each request to its last."""
         return np.where(self.first_ns == UNKNOWN, UNKNOWN, self.last_ns - self.first_ns)
@@ -121,12 +122,12 @@ class Generations:
         np.add.at(counts, self.tokens.request[later], self.tokens.count[later])
         return np.where(self.requests.is_mixed, UNKNOWN, counts)
 
-    @property
+    @cached_property
     def rates(self) -> FloatArray:
         """The tokens per second of each request in decode; NaN for fewer than two arrivals."""
         return _divide(self.decode_tokens, self.decode_ns)
 
-    @property
+    @cached_property
     def prefill_rates(self) -> FloatArray:
         """The tokens of each prompt per second of prefill."""
         return _divide(self.requests.prompt_tokens, self.first_token_ns)
@@ -146,33 +147,56 @@ class Generations:
         return build_phases(self._analysis, request, phase, self.requests.pid[request], edges, inner)
 
     @cached_property
-    def phase_budgets(self) -> BudgetSums:
+    def phase_budgets(self) -> PhaseBudgets:
         """The parts of each of ``phases``."""
-        return sum_budgets(self._analysis, self.phases)
+        return sum_budgets(self._analysis, self.phases, self.requests.overlaps[self.phases.request])
 
-    def find_phase(self, request: int, phase: GenerationPhase) -> int | None:
-        """Return the position of a request's phase in ``phases``; None where its edges are not known."""
-        code = PHASES_OF_REQUEST.index(phase)
-        rows = np.flatnonzero((self.phases.request == request) & (self.phases.phase == code))
-        return int(rows[0]) if len(rows) else None
+    @cached_property
+    def phase_rows(self) -> Mapping[GenerationPhase, IntArray]:
+        """The position of each request in ``phases``, by phase; -1 where its edges are not known."""
+        rows = {}
+        for code, phase in enumerate(PHASES_OF_REQUEST):
+            of_phase = np.flatnonzero(self.phases.phase == code)
+            rows[phase] = np.full(len(self), -1, np.int64)
+            rows[phase][self.phases.request[of_phase]] = of_phase
+        return rows
+
+    @property
+    def decode_rows(self) -> IntArray:
+        """The position of the decode of each request in ``phases``, -1 likewise."""
+        return self.phase_rows[GenerationPhase.DECODE]
+
+    @cached_property
+    def requests_by_model(self) -> Mapping[str, IntArray]:
+        """The requests to each model, in order of its first one."""
+        codes, names = pd.factorize(self.models)
+        return dict(zip(names.tolist(), group_positions(codes, len(names)), strict=True))
 
     @cached_property
     def growth(self) -> tuple[Growth | None, ...]:
         """How the time of each request's tokens grows with its context, of those on the engines of most."""
-        return tuple(self._fit_growth(request) for request in range(len(self)))
+        low, high = self._edges_of_tokens
+        many = np.flatnonzero(high - low > FEWEST_TOKENS).tolist()
+        trends = {request: self._fit_growth(np.array([request])) for request in many}
+        return tuple(trends.get(request) for request in range(len(self)))
 
-    def _fit_growth(self, request: int) -> Growth | None:
+    def _fit_growth(self, request: IntArray) -> Growth | None:
         rows = self.list_decode_tokens(request)
         engines = self.tokens.engines[rows]
-        if len(engines):
-            rows = rows[engines == np.bincount(engines).argmax()]
+        rows = rows[engines == np.bincount(engines).argmax()]
         rows = rows[self.tokens.context[rows] != UNKNOWN]
         return fit_growth(self.tokens.context[rows], self.tokens.length_ns[rows] // self.tokens.count[rows])
 
-    def list_decode_tokens(self, request: int) -> IntArray:
-        """Return the rows of a request's tokens after the first."""
-        low, high = np.searchsorted(self.tokens.request, [request, request + 1])
-        return np.arange(low + 1, high)
+    @cached_property
+    def _edges_of_tokens(self) -> tuple[IntArray, IntArray]:
+        """The rows of ``tokens`` at which each request begins and ends."""
+        edges = np.searchsorted(self.tokens.request, np.arange(len(self) + 1))
+        return edges[:-1], edges[1:]
+
+    def list_decode_tokens(self, requests: IntArray) -> IntArray:
+        """Return the rows of the tokens of some requests after each one's first."""
+        low, high = (edges[requests] for edges in self._edges_of_tokens)
+        return list_positions(np.minimum(low + 1, high), high)
 
     @property
     def is_complete(self) -> BoolArray:

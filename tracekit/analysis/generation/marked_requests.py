@@ -13,6 +13,7 @@ from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 
 NO_REQUEST = -1
+_LARGEST = 2**62
 
 
 @frozen(eq=False)
@@ -94,12 +95,17 @@ def find_latest(group: IntArray, times: IntArray, of_group: IntArray, moments: I
     """Return for each moment the position of the latest time of its group that is not later; -1 for none."""
     if not len(times) or not len(moments):
         return np.full(len(moments), -1, np.int64)
-    # Ranks instead of times, which may not fit 64 bits together with a group.
-    ordered = np.sort(np.concatenate([times, moments]))
-    width = len(ordered)
-    keys = group * width + np.searchsorted(ordered, times)
+    low = min(int(times.min()), int(moments.min()))
+    width = max(int(times.max()), int(moments.max())) - low + 1
+    times, moments = times - low, moments - low
+    if (max(int(group.max()), int(of_group.max())) + 1) * width >= _LARGEST:
+        # Ranks instead of times, which may not fit 64 bits together with a group.
+        ordered = np.sort(np.concatenate([times, moments]))
+        width = len(ordered)
+        times, moments = np.searchsorted(ordered, times), np.searchsorted(ordered, moments)
+    keys = group * width + times
     order = np.argsort(keys, kind="stable")
-    position = np.searchsorted(keys[order], of_group * width + np.searchsorted(ordered, moments), "right") - 1
+    position = np.searchsorted(keys[order], of_group * width + moments, "right") - 1
     latest = order[np.maximum(position, 0)]
     return np.where((position >= 0) & (group[latest] == of_group), latest, -1)
 

@@ -1,29 +1,20 @@
-"""Phases of requests, prefill and decode: their steps, and their budgets by the parts of any call's."""
+"""Phases of requests, prefill and decode, and the time of their steps."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
 
 import numpy as np
 
-from tracekit.analysis.budget.budget import Budget, BudgetSums
-from tracekit.analysis.budget.run_layers import Evidence
-from tracekit.analysis.engines.assignment import assign_samples
-from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.codes import group_codes, group_positions, is_among
-from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet
-from tracekit.analysis.engines.ownership import ane_may_be_target
+from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet, merge_by_group
+from tracekit.analysis.generation.marked_requests import find_latest
 from tracekit.analysis.generation.role_spans import UNKNOWN, RoleSpans
-from tracekit.analysis.ownership.submitters import Submitters
 from tracekit.analysis.run import AnalyzedRun
-from tracekit.analysis.selection import select_pids
-from tracekit.analysis.windows.window import Window, build_window_frame
 from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
-from tracekit.model.vocabulary import SERVING, Basis
-
-_IN_PHASE = "csv"
-"""The source of ranges whose work counts whatever call it is of."""
 
 
 class GenerationPhase(StrEnum):
@@ -74,13 +65,13 @@ def build_phases(
     ``inner`` are the spans of sampling and of the cache.
     """
     starts, ends = edges
-    calls = _collect_spans(analysis)
+    calls = _collect_calls(analysis)
     sampling, cache = inner
     steps = [
-        _measure(pid, edges, spans.pid, spans.start_ns, spans.end_ns, calls) for spans in (sampling, cache)
+        _measure(pid, edges, _merge_by_process(spans.pid, spans.start_ns, spans.end_ns), calls)
+        for spans in (sampling, cache)
     ]
-    has_calls = np.isin(pid, calls[0])
-    gaps = np.where(has_calls, ends - starts - _measure(pid, edges, *calls), UNKNOWN)
+    gaps = np.where(np.isin(pid, list(calls)), ends - starts - _measure(pid, edges, calls), UNKNOWN)
     return Phases(
         request,
         phase,
@@ -94,61 +85,33 @@ def build_phases(
     )
 
 
-def _collect_spans(analysis: AnalyzedRun) -> tuple[IntArray, IntArray, IntArray]:
-    """Return process, start and end of each call; a range that the user gave is none."""
+def _collect_calls(analysis: AnalyzedRun) -> Mapping[int, IntervalSet]:
+    """Return when each process was in a call; a range that the user gave is none."""
     windows = analysis.window_rows[analysis.measured.is_call]
-    pid, starts, ends = (windows[name].to_numpy(np.int64) for name in ("pid", "start_ns", "end_ns"))
-    return pid, starts, ends
+    return _merge_by_process(*(windows[name].to_numpy(np.int64) for name in ("pid", "start_ns", "end_ns")))
+
+
+def _merge_by_process(pid: IntArray, starts: IntArray, ends: IntArray) -> Mapping[int, IntervalSet]:
+    """Return the time that spans of each process cover."""
+    codes = group_codes(pid)
+    groups = group_positions(codes, int(codes.max(initial=-1)) + 1)
+    return {int(pid[rows[0]]): IntervalSet.of(starts[rows], ends[rows]) for rows in groups}
 
 
 def _measure(
     pid: IntArray,
     edges: tuple[IntArray, IntArray],
-    of_span: IntArray,
-    starts: IntArray,
-    ends: IntArray,
-    without: tuple[IntArray, IntArray, IntArray] | None = None,
+    spans: Mapping[int, IntervalSet],
+    without: Mapping[int, IntervalSet] = MappingProxyType({}),
 ) -> IntArray:
     """Return how much of each range spans of its process cover, and ``without`` do not."""
     covered = np.zeros(len(pid), np.int64)
     codes = group_codes(pid)
     for rows in group_positions(codes, int(codes.max(initial=-1)) + 1):
-        own = of_span == pid[rows[0]]
-        times = IntervalSet.of(starts[own], ends[own])
-        if without is not None:
-            other = without[0] == pid[rows[0]]
-            times -= IntervalSet.of(without[1][other], without[2][other]) if other.any() else EMPTY
+        process = int(pid[rows[0]])
+        times = spans.get(process, EMPTY) - without.get(process, EMPTY)
         covered[rows] = times.within(edges[0][rows], edges[1][rows])
     return covered
-
-
-def sum_budgets(analysis: AnalyzedRun, phases: Phases) -> BudgetSums:
-    """Return the parts of each phase: all work of its process in its time, as of a range of the user."""
-    columns = zip(phases.start_ns.tolist(), phases.end_ns.tolist(), phases.pid.tolist(), strict=True)
-    rows = build_window_frame(
-        [
-            Window(start, end, str(number), _IN_PHASE, Basis.MEASURED, -1, of_process)
-            for number, (start, end, of_process) in enumerate(columns)
-        ]
-    )
-    trace, labels = analysis.trace, analysis.labels
-    members = assign_samples(trace, labels, rows)
-    nothing = np.zeros(len(rows), np.int64)
-    measured = Measured(
-        trace,
-        select_pids(trace, analysis.selection),
-        rows,
-        Submitters(trace, labels, members),
-        nothing,
-        ane_may_be_target(labels),
-        analysis.measured,
-    )
-    unseen = dict.fromkeys(SERVING, nothing > 0)
-    waiting = analysis.budget.evidence.waiting
-    evidence = Evidence(trace, labels, members, rows, measured, waiting, analysis.selection, unseen)
-    sums = Budget(evidence).sums
-    row_of_range = np.argsort(rows["label"].astype("int64").to_numpy(), kind="stable")
-    return BudgetSums(sums.kinds, sums.duration_ns[row_of_range], sums.overlap_ns[row_of_range])
 
 
 def _measure_sampled(
@@ -156,23 +119,21 @@ def _measure_sampled(
     pid: IntArray,
     edges: tuple[IntArray, IntArray],
     spans: RoleSpans,
-    calls: tuple[IntArray, IntArray, IntArray],
+    calls: Mapping[int, IntervalSet],
 ) -> IntArray:
     """Return for how long, in each range and in no call, the threads of spans were sampled inside of them."""
     trace = analysis.trace
     if trace.weight_unit != "ns" or not len(spans) or not len(trace.samples):
         return np.zeros(len(pid), np.int64)
+    tids, pids = (np.append(trace.threads[name].to_numpy(np.int64), -1) for name in ("tid", "pid"))
+    thread = trace.samples["thread_id"].to_numpy()
     is_on_cpu = ~is_among(trace.samples["state"], "Blocked", "Waiting")
-    times = trace.samples["time_ns"].to_numpy(np.int64)
-    tids = np.append(trace.threads["tid"].to_numpy(np.int64), -1)[trace.samples["thread_id"].to_numpy()]
-    is_inside = np.zeros(len(times), bool)
-    for tid in np.unique(spans.tid).tolist():
-        of_thread = spans.tid == tid
-        rows = np.flatnonzero((tids == tid) & is_on_cpu)
-        covered = IntervalSet.of(spans.start_ns[of_thread], spans.end_ns[of_thread])
-        is_inside[rows] = covered.touches(times[rows], times[rows] + 1)
-    rows = np.flatnonzero(is_inside)
-    processes = np.append(trace.threads["pid"].to_numpy(np.int64), -1)[
-        trace.samples["thread_id"].to_numpy()[rows]
-    ]
-    return _measure(pid, edges, processes, times[rows], times[rows] + trace.weights[rows], calls)
+    rows = np.flatnonzero(is_on_cpu & np.isin(tids, spans.tid)[thread])
+    times = trace.samples["time_ns"].to_numpy(np.int64)[rows]
+    codes = group_codes(np.concatenate([spans.tid, tids[thread[rows]]]))
+    group, starts, ends = merge_by_group(codes[: len(spans)], spans.start_ns, spans.end_ns)
+    latest = find_latest(group, starts, codes[len(spans) :], times)
+    is_inside = (latest >= 0) & (times < np.append(ends, 0)[latest])
+    rows, times = rows[is_inside], times[is_inside]
+    sampled = _merge_by_process(pids[thread[rows]], times, times + trace.weights[rows])
+    return _measure(pid, edges, sampled, calls)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 
 import numpy as np
@@ -60,6 +61,13 @@ class Assignment:
     contested_call: IntArray
     crowded: BoolArray
     doubted: BoolArray
+
+    def without_calls(self) -> Assignment:
+        """Return the owners without the calls that own the intervals."""
+        nothing = np.zeros(0, np.int64)
+        return replace(
+            self, owned_row=nothing, owned_call=nothing, contested_row=nothing, contested_call=nothing
+        )
 
     def is_owner(self, owner: Owner) -> BoolArray:
         """Mark the intervals with this owner."""

@@ -92,6 +92,29 @@ def build_window_frame(windows: list[Window]) -> pd.DataFrame:
     return WINDOWS.check(frame, "windows")
 
 
+def build_range_frame(starts: IntArray, ends: IntArray, pids: IntArray) -> pd.DataFrame:
+    """Return ranges in order of their start, which include all work of a process, as ``model.WINDOWS``."""
+    count = len(starts)
+    nothing = pd.Series([""] * count, dtype="str")
+    frame = pd.DataFrame(
+        {
+            "window_id": np.arange(count, dtype=np.int64),
+            "start_ns": starts,
+            "end_ns": ends,
+            "label": nothing,
+            "thread_id": np.full(count, -1, np.int32),
+            "source": pd.Categorical([GIVEN_SOURCES[0]] * count),
+            "basis": pd.Categorical([str(Basis.MEASURED)] * count),
+            "pid": pids,
+            "model": nothing,
+            "copy": nothing,
+            "first": np.zeros(count, bool),
+            "alone": ~mark_overlapping(starts, ends),
+        }
+    )
+    return WINDOWS.check(frame, "windows")
+
+
 def get_edges(windows: Sequence[Window]) -> tuple[IntArray, IntArray]:
     """Return the starts and the ends of windows."""
     return (

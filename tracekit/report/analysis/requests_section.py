@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -33,6 +34,7 @@ _MOST_PARTS = 6
 _KEPT_PARTS = (*EXECUTING.values(), BudgetPart.RUNTIME, BudgetPart.APP, BudgetPart.IDLE)
 """The parts that a narrow line keeps."""
 _ALL = "all"
+_MOST_MODELS = 20
 MOST_REQUESTS = 12
 """The requests of a model that are listed at least, if there are so many."""
 
@@ -59,11 +61,11 @@ def build_request_tables(generations: Generations, most_requests: int) -> list[B
 def _group_requests(generations: Generations, most_requests: int) -> list[tuple[str, IntArray]]:
     """Return the requests of each model together where they are several, then each of the first ones."""
     groups = []
-    for model in dict.fromkeys(generations.models.tolist()):
-        rows = np.flatnonzero(generations.models == model)
+    for rows in islice(generations.requests_by_model.values(), _MOST_MODELS):
         if len(rows) > 1:
             groups.append((_ALL, rows))
-        groups += [(f"{row + 1:,}", rows[rows == row]) for row in rows[:most_requests].tolist()]
+        listed = rows[:most_requests]
+        groups += [(f"{row + 1:,}", listed[listed == row]) for row in listed.tolist()]
     return groups
 
 
@@ -112,8 +114,7 @@ def _compute_rate(generations: Generations, rows: IntArray) -> float:
 
 
 def _describe_engines(generations: Generations, rows: IntArray) -> str:
-    tokens = [generations.list_decode_tokens(row) for row in rows.tolist()]
-    return describe_token_engines(generations, np.concatenate(tokens))
+    return describe_token_engines(generations, generations.list_decode_tokens(rows))
 
 
 def _build_parts(generations: Generations, groups: Sequence[tuple[str, IntArray]]) -> list[Block]:
@@ -151,7 +152,7 @@ def _build_parts(generations: Generations, groups: Sequence[tuple[str, IntArray]
         *(
             Column(
                 _name_part(part),
-                write(generations.phase_budgets.sum_part(part)),
+                write(generations.phase_budgets.by_part[part]),
                 "number",
                 rank=0 if part in _KEPT_PARTS else 2,
             )
@@ -168,16 +169,15 @@ def _build_parts(generations: Generations, groups: Sequence[tuple[str, IntArray]
 
 def _select_phase(generations: Generations, rows: IntArray, phase: GenerationPhase) -> IntArray:
     """Return the positions of a phase of some requests."""
-    phases = generations.phases
-    is_phase = phases.phase == PHASES_OF_REQUEST.index(phase)
-    positions: IntArray = np.flatnonzero(is_phase & np.isin(phases.request, rows))
-    return positions
+    positions = generations.phase_rows[phase][rows]
+    return positions[positions >= 0]
 
 
 def _list_parts(generations: Generations) -> list[BudgetPart]:
     """Return the parts with most time of any phase, in order of precedence."""
-    sums, lengths = generations.phase_budgets, np.maximum(generations.phases.length_ns, 1)
-    shares = {part: float((sums.sum_part(part) / lengths).max(initial=0)) for part in BUDGET_PARTS}
+    lengths = np.maximum(generations.phases.length_ns, 1)
+    sums = generations.phase_budgets.by_part
+    shares = {part: float((sums[part] / lengths).max(initial=0)) for part in BUDGET_PARTS}
     largest = sorted(BUDGET_PARTS, key=lambda part: -shares[part])[:_MOST_PARTS]
     return [part for part in BUDGET_PARTS if part in largest and shares[part] >= _LEAST_SHARE]
 
@@ -195,10 +195,10 @@ def _format_share(amount_ns: int, length_ns: int) -> str:
 def _draw_bars(
     generations: Generations, entries: Sequence[tuple[str, IntArray, GenerationPhase, IntArray]]
 ) -> list[tuple[BarPart, ...]]:
-    sums = generations.phase_budgets
+    sums = generations.phase_budgets.by_part
     bars = []
     for *_, positions in entries:
-        amounts = {part: int(sums.sum_part(part)[positions].sum()) for part in BUDGET_PARTS}
+        amounts = {part: int(sums[part][positions].sum()) for part in BUDGET_PARTS}
         length_ns = max(sum(amounts.values()), 1)
         bars.append(
             tuple(

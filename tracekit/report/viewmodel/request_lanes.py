@@ -10,28 +10,38 @@ import pandas as pd
 from tracekit.analysis.generation.generations import Generations
 from tracekit.analysis.generation.phases import PHASES_OF_REQUEST, GenerationPhase
 from tracekit.analysis.generation.tokens import name_engine_bits
+from tracekit.model.columns import IntArray
 from tracekit.report.wording.generation import format_rate
 from tracekit.text import plural
 
 
 def iter_request_lanes(generations: Generations, most_rows: int) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield a lane per model: its name, and rows with start_ns, end_ns and name, in order of their start."""
-    models = generations.models
-    for model in dict.fromkeys(models.tolist()):
-        rows = [_list_phases(generations, str(model)), _list_tokens(generations, str(model))]
+    for model, requests in generations.requests_by_model.items():
+        rows = [
+            _list_phases(generations, requests, most_rows),
+            _list_tokens(generations, requests, most_rows),
+        ]
         frame = pd.concat(rows, ignore_index=True).sort_values("start_ns", kind="stable").head(most_rows)
         if len(frame):
             yield f"Requests to {model}" if model else "Requests", frame
 
 
-def _list_phases(generations: Generations, model: str) -> pd.DataFrame:
+def _list_phases(generations: Generations, requests: IntArray, most_rows: int) -> pd.DataFrame:
     phases = generations.phases
-    chosen = np.flatnonzero(generations.models[phases.request] == model)
+    rows = np.concatenate([generations.phase_rows[phase][requests] for phase in PHASES_OF_REQUEST])
+    chosen = _select_earliest(rows[rows >= 0], phases.start_ns, most_rows)
     names = [
         _name_phase(generations, int(phases.request[row]), PHASES_OF_REQUEST[phases.phase[row]])
         for row in chosen.tolist()
     ]
     return pd.DataFrame({"start_ns": phases.start_ns[chosen], "end_ns": phases.end_ns[chosen], "name": names})
+
+
+def _select_earliest(rows: IntArray, starts: IntArray, count: int) -> IntArray:
+    """Return those of some rows that begin first, in their order."""
+    earliest: IntArray = rows[np.argsort(starts[rows], kind="stable")[:count]]
+    return earliest
 
 
 def _name_phase(generations: Generations, request: int, phase: GenerationPhase) -> str:
@@ -43,9 +53,10 @@ def _name_phase(generations: Generations, request: int, phase: GenerationPhase) 
     return f"{title}: {plural(prompt, 'token')}" if prompt >= 0 else title
 
 
-def _list_tokens(generations: Generations, model: str) -> pd.DataFrame:
+def _list_tokens(generations: Generations, requests: IntArray, most_rows: int) -> pd.DataFrame:
     tokens = generations.tokens
-    chosen = np.flatnonzero((generations.models[tokens.request] == model) & ~tokens.is_first)
+    starts = tokens.time_ns - tokens.length_ns
+    chosen = _select_earliest(generations.list_decode_tokens(requests), starts, most_rows)
     names = [
         f"token {number:,}{f' · {engines}' if engines else ''}"
         for number, engines in zip(
@@ -54,5 +65,4 @@ def _list_tokens(generations: Generations, model: str) -> pd.DataFrame:
             strict=True,
         )
     ]
-    ends = tokens.time_ns[chosen]
-    return pd.DataFrame({"start_ns": ends - tokens.length_ns[chosen], "end_ns": ends, "name": names})
+    return pd.DataFrame({"start_ns": starts[chosen], "end_ns": tokens.time_ns[chosen], "name": names})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,6 +21,7 @@ MEANING = (
     " second are those of decode. The parts of a phase are all work of the app in its time; gaps are time in"
     " no call, sampling and cache the parts of the gaps in such steps."
 )
+_MOST_TRENDS = 12
 
 
 def format_rate(rate: float) -> str:
@@ -41,11 +41,14 @@ def format_growth(growth: Growth | None) -> str:
 
 def describe_token_engines(generations: Generations, rows: IntArray) -> str:
     """Return the engines of some tokens with their numbers: ``ANE 28, GPU 32``; "" where none is shown."""
-    counts = Counter(generations.tokens.engines[rows].tolist())
-    if not rows.size or set(counts) == {0}:
+    bits, first, counts = np.unique(generations.tokens.engines[rows], return_index=True, return_counts=True)
+    if not bits.any():
         return ""
+    # In the order in which they served tokens.
+    order = np.argsort(first)
     names = [
-        (name_engine_bits(bits).replace(", ", "+") or "not shown", count) for bits, count in counts.items()
+        (name_engine_bits(served).replace(", ", "+") or "not shown", count)
+        for served, count in zip(bits[order].tolist(), counts[order].tolist(), strict=True)
     ]
     if len(names) == 1:
         return names[0][0]
@@ -58,7 +61,7 @@ def iter_generation_notes(analysis: Analysis, generations: Generations) -> Itera
     if mixed := int(requests.is_mixed.sum()):
         yield (
             f"{_count_sharing(mixed)}, and no number in the signposts shows which token is whose: these"
-            " tokens are not has_decode."
+            " tokens are not counted."
         )
     if at_once := int((requests.overlaps & ~requests.is_mixed).sum()):
         yield (
@@ -70,18 +73,22 @@ def iter_generation_notes(analysis: Analysis, generations: Generations) -> Itera
     if requests.orphans:
         yield (
             f"{plural(requests.orphans, 'token')} before the first prefill of the process: the request began"
-            " before the recording, so they are not has_decode."
+            " before the recording, so they are not counted."
         )
     missing = [engine for engine in (Engine.ANE, Engine.GPU) if engine not in analysis.measured.engines]
     if missing:
         yield f"No table with rows measured {join_words([engine_name(engine) for engine in missing])}."
-    for number, growth in enumerate(generations.growth, 1):
-        if growth is not None and growth.is_clear:
-            yield (
-                f"Request {number:,}: per {PER_TOKENS:,} tokens of context, the time of a token changes by"
-                f" {format_growth(growth)} ({growth.tokens:,} of its tokens, from {growth.least_context:,} to"
-                f" {growth.most_context:,}; 95 % interval)."
-            )
+    trends = [(number, growth) for number, growth in enumerate(generations.growth, 1) if growth is not None]
+    clear = [(number, growth) for number, growth in trends if growth.is_clear]
+    for number, growth in clear[:_MOST_TRENDS]:
+        yield (
+            f"Request {number:,}: per {PER_TOKENS:,} tokens of context, the time of a token changes by"
+            f" {format_growth(growth)} ({growth.tokens:,} of its tokens, from {growth.least_context:,} to"
+            f" {growth.most_context:,}; 95 % interval)."
+        )
+    if len(clear) > _MOST_TRENDS:
+        further = plural(len(clear) - _MOST_TRENDS, "more request")
+        yield f"The JSON output has the growth of {further} in which it is clear."
 
 
 def _count_sharing(count: int) -> str:
