@@ -180,7 +180,6 @@ def language_model_leaves_engine_macos27() -> Files:
     user_interface(main, chat.lane, [app.UI_LAYOUT, app.UI_MODEL], every=41)
     recording.finish()
     off_engine = next(call.index for call in recording.inferences if call.engine == "GPU")
-    recording.shows("fell-back", chat.model, first_call=off_engine)
     recording.shows("decode-left-engine", chat.model, first_call=off_engine)
     recording.shows("slow-sampling", chat.model, first_call=2)  # behind the two chunks of the first prompt
     return _write(recording, chat, ticks, on_gpu=True)

@@ -158,6 +158,7 @@ def test_changes(text: str, expected: ChangeRule) -> None:
         ("p90 8ms", "a comparison is expected here: <=, <, >=, >, == or !=.", 4),
         ("p90 = 8ms", "a comparison is expected here: <=, <, >=, >, == or !=.", 4),
         ("length <= 8ms", "'length' needs a statistic before it: p50, p90, p99, mean, max or min.", 0),
+        ("latency <= 8ms", "'latency' needs a statistic before it: p50, p90, p99, mean, max or min.", 0),
         ("p90 <= 8ms in My Model", "unexpected text; put a name with spaces in quotes.", 17),
         ("p90 in A <= 8ms in B", "'in' is given twice.", 16),
         ("p90 in <= 8ms", "the name of a model or call is missing after 'in'.", 7),

@@ -11,8 +11,10 @@ from trace_support import MS
 
 from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.finding import Finding
+from tracekit.checks.check import check
 from tracekit.report.wording.findings import finding_text
 
+PLACEMENT = ("decode-left-engine", "fell-back")
 KINDS = ("decode-left-engine", "slow-sampling")
 
 
@@ -43,6 +45,27 @@ def test_tokens_that_leave_at_a_context() -> None:
     assert (finding.windows.count, finding.lost_ns) == (10, None)  # the tokens are not longer
     first_off = {"start_ns": 161 * MS, "end_ns": 169 * MS}
     assert finding.actions == (Action("analyze-time", first_off), Action("timeline"))
+
+
+def test_one_event_is_one_finding() -> None:
+    # The calls off the engine are those of the tokens: a fall-back of the model says nothing else.
+    posts, rows = generate(10, 100, 21), work(10, 21, range(11, 21))
+    loaded = [span("ModelLoad", 0, 0.5, "model=Chat"), *posts]
+    analysis = analysis_of(loaded, rows)
+    assert [finding.kind for finding in analysis.findings if finding.kind in PLACEMENT] == [
+        "decode-left-engine"
+    ]
+    (result,) = check(analysis, ["no finding fell-back in Chat"])
+    assert result.outcome == "failed"
+
+
+def test_calls_beyond_the_tokens_are_an_event_of_their_own() -> None:
+    posts, rows = generate(10, 100, 21), work(10, 21, range(11, 21))
+    later = [core_ai(start, start + 8, model="Chat") for start in (400, 410)]
+    later += [gpu(start + 1, start + 7) for start in (400, 410)]
+    analysis = analysis_of([span("ModelLoad", 0, 0.5, "model=Chat"), *posts], [*rows, *later])
+    kinds = {finding.kind for finding in analysis.findings}
+    assert kinds.issuperset(PLACEMENT)
 
 
 def test_the_cost_is_the_time_beyond_the_tokens_on_the_engine() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracekit.analysis.findings.find import KINDS, MORE_FINDINGS
+from tracekit.analysis.findings.find import IMPLIED, KINDS, MORE_FINDINGS
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.kind import Kind
 from tracekit.analysis.findings.placement import FELL_BACK
@@ -40,7 +40,7 @@ def _is_meant(finding: Finding[Any], rule: Absence) -> bool:
     if rule.scope and not is_named(finding.model, rule.scope):
         return False
     if rule.kind:
-        return finding.kind == rule.kind
+        return rule.kind in (finding.kind, IMPLIED.get(finding.kind))
     if finding.kind.about != "calls":
         return False
     return finding.severity in ((rule.severity,) if rule.severity else _GRAVE)

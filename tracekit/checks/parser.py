@@ -264,6 +264,7 @@ class _RecordingParser(ExpressionParser):
         if part and (word := tokens.take_if("first", "calls", "windows", *_OF_RUN)):
             raise tokens.make_error(f"'{word}' cannot be combined with 'warm': remove 'warm'.", position)
         statistic = self._parse_statistic()
+        word = tokens.peek()
         quantity, engine = self._parse_quantity(bool(statistic))
         if not quantity:
             if statistic:
@@ -271,7 +272,7 @@ class _RecordingParser(ExpressionParser):
             raise self._make_unknown_error(position if not part else tokens.next_position())
         if not statistic and quantity == "length":
             raise tokens.make_error(
-                "'length' needs a statistic before it: p50, p90, p99, mean, max or min.", position
+                f"'{word}' needs a statistic before it: p50, p90, p99, mean, max or min.", position
             )
         if statistic and quantity in ("share", "used share", "samples share"):
             raise tokens.make_error(

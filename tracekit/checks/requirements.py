@@ -70,6 +70,13 @@ class Metric:
         statistic = "" if implied else self.statistic
         return " ".join(filter(None, (self.part, statistic, self.engine, quantity, self.code)))
 
+    @property
+    def judged_name(self) -> str:
+        """The metric with the statistic that is judged, where the expression implies it."""
+        if self.quantity == FIRST_TOKEN and self.statistic == choose_default_statistic(FIRST_TOKEN):
+            return f"{self.statistic} {self.name}"
+        return self.name
+
 
 @dataclass(frozen=True)
 class Condition:

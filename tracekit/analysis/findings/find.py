@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, TypedDict
 
 from tracekit.analysis.findings import (
@@ -31,6 +32,7 @@ from tracekit.analysis.findings.operators import (
     find_plan_not_followed,
 )
 from tracekit.analysis.findings.partial import PARTLY_ON_ENGINE, find_partly_on_engine
+from tracekit.analysis.findings.placement import FELL_BACK
 from tracekit.analysis.findings.refusals import (
     OPERATORS_REFUSED,
     PROGRAM_NOT_LOADED,
@@ -99,6 +101,8 @@ class MoreNumbers(TypedDict):
 
 MORE_FINDINGS = Kind[MoreNumbers]("more-findings", about="findings")
 
+IMPLIED: Mapping[str, str] = MappingProxyType({generation.DECODE_LEFT_ENGINE: FELL_BACK})
+"""The kind whose event another kind explains: of the same calls, the explanation alone is kept."""
 MOST_PER_KIND = 50
 _SEVERITIES = ("error", "warning", "info")
 
@@ -109,7 +113,8 @@ def find(calls: Calls) -> tuple[Finding[Any], ...]:
     Of each of these, what lost most time comes first, and what has no known cost last. At most
     ``MOST_PER_KIND`` of a kind are kept, and the finding ``more-findings`` counts the others.
     """
-    ranked = sorted((finding for detector in DETECTORS for finding in detector(calls)), key=_rank)
+    found = [finding for detector in DETECTORS for finding in detector(calls)]
+    ranked = sorted(_drop_implied(found), key=_rank)
     seen: Counter[str] = Counter()
     ranked_few: list[Finding[Any]] = []
     for finding in ranked:
@@ -128,6 +133,23 @@ def find(calls: Calls) -> tuple[Finding[Any], ...]:
             )
         )
     return tuple(ranked_few)
+
+
+def _drop_implied(findings: Sequence[Finding[Any]]) -> Iterator[Finding[Any]]:
+    """Yield the findings without those that another one explains for all of their calls."""
+    explained = [finding for finding in findings if finding.kind in IMPLIED]
+    for finding in findings:
+        if not any(_explains(other, finding) for other in explained):
+            yield finding
+
+
+def _explains(finding: Finding[Any], event: Finding[Any]) -> bool:
+    """Return whether a finding is about the same event: its engine, its model and all of its calls."""
+    return (
+        IMPLIED[finding.kind] == event.kind
+        and (finding.model, finding.numbers["engine"]) == (event.model, event.numbers["engine"])
+        and finding.windows.has_all(event.windows)
+    )
 
 
 def _add_selection(finding: Finding[Any], selection: Selection) -> Finding[Any]:

@@ -36,6 +36,13 @@ class WindowRanges:
         lasts = windows[np.append(breaks, len(windows) - 1)[:_MOST_RANGES]].tolist()
         return cls(len(windows), tuple(zip(firsts, lasts, strict=True)))
 
+    def has_all(self, other: WindowRanges) -> bool:
+        """Return whether the listed ranges hold those of others, which are all listed."""
+        listed = sum(last - first + 1 for first, last in other.ranges)
+        return listed == other.count and all(
+            any(low <= first and last <= high for low, high in self.ranges) for first, last in other.ranges
+        )
+
 
 @frozen
 class Support:

@@ -61,7 +61,7 @@ def reason(result: CheckResult) -> str:
     value = (
         _window_count(actual)
         if isinstance(rule, EnginePresence)
-        else f"{rule.metric.name} is {describe_range(actual)}"
+        else f"{rule.metric.judged_name} is {describe_range(actual)}"
     )
     facts = [actual.basis] if actual.basis else []
     facts += (
