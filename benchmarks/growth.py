@@ -163,6 +163,7 @@ def cost_of(arguments: list[str]) -> tuple[float, float]:
         command = [sys.executable, "-m", "tracekit", *arguments]
         process = Popen(command, stdout=output)  # noqa: S603 - this interpreter
         _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
     if status:
         raise SystemExit(f"{' '.join(command)} failed with status {status}")
     unit_bytes = 1 if sys.platform == "darwin" else 1024
