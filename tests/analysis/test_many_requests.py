@@ -55,27 +55,27 @@ def test_requests_at_once_have_the_parts_that_each_has_alone() -> None:
     # A short request of no work beside a long one: only the samples between its edges are in its phases.
     samples = [(float(number), "caller", RUNTIME if number < 100 else UI) for number in range(200)]
     short = generate(60, 300, 9)
-    alone, together = (
+    short_alone, both = (
         analyze(with_evidence(trace_of(samples), [], posts)).to_frame("requests").to_dict("records")
         for posts in (short, [*generate(0, 100, 15), *short])
     )
     parts = [f"{phase}_{part}_ns" for phase in ("prefill", "decode") for part in BudgetPart]
-    assert {name: together[1][name] for name in parts} == {name: alone[0][name] for name in parts}
-    assert together[1]["prefill_runtime_ns"] == 40 * MS
+    assert {name: both[1][name] for name in parts} == {name: short_alone[0][name] for name in parts}
+    assert both[1]["prefill_runtime_ns"] == 40 * MS
 
 
 def test_a_phase_has_no_work_of_another_process() -> None:
-    samples = [(float(number), name, UI) for number in range(100) for name in ("caller", "other")]
+    samples = [(float(time_ms), thread, UI) for time_ms in range(100) for thread in ("caller", "other")]
     trace = trace_of(samples[1::2] + samples[:20:2], processes={"other": OTHER_APP})
     rows = [core_ai(1, 48, model="Chat", pid=OTHER_APP), ane(2, 40, "Chat", pid=OTHER_APP)]
     posts = [*generate(0, 100, 3), *generate(0, 100, 3, pid=OTHER_APP)]
-    mine, other = analyze(with_evidence(trace, rows, posts)).to_frame("requests").to_dict("records")
-    assert (mine["prefill_app_ns"], mine["prefill_ANE_ns"]) == (10 * MS, 0)
-    assert (other["prefill_app_ns"], other["prefill_ANE_ns"]) == (12 * MS, 38 * MS)
+    chat, neighbour = analyze(with_evidence(trace, rows, posts)).to_frame("requests").to_dict("records")
+    assert (chat["prefill_app_ns"], chat["prefill_ANE_ns"]) == (10 * MS, 0)
+    assert (neighbour["prefill_app_ns"], neighbour["prefill_ANE_ns"]) == (12 * MS, 38 * MS)
 
 
 def test_work_without_a_process_is_that_of_the_call_that_owns_it() -> None:
-    samples = [(float(number), name, CALL) for number in range(100) for name in ("caller", "other")]
+    samples = [(float(time_ms), thread, CALL) for time_ms in range(100) for thread in ("caller", "other")]
     trace = trace_of(samples, processes={"other": OTHER_APP})
     rows = [
         core_ai(1, 48, model="Chat", pid=OTHER_APP),
@@ -84,9 +84,9 @@ def test_work_without_a_process_is_that_of_the_call_that_owns_it() -> None:
         ane(52, 58, "Draft"),
     ]
     posts = [*generate(0, 100, 3), *generate(0, 100, 3, pid=OTHER_APP)]
-    mine, other = analyze(with_evidence(trace, rows, posts)).to_frame("requests").to_dict("records")
-    assert (mine["prefill_ANE_ns"], mine["decode_ANE_ns"]) == (0, 6 * MS)
-    assert (other["prefill_ANE_ns"], other["decode_ANE_ns"]) == (38 * MS, 0)
+    chat, neighbour = analyze(with_evidence(trace, rows, posts)).to_frame("requests").to_dict("records")
+    assert (chat["prefill_ANE_ns"], chat["decode_ANE_ns"]) == (0, 6 * MS)
+    assert (neighbour["prefill_ANE_ns"], neighbour["decode_ANE_ns"]) == (38 * MS, 0)
 
 
 def test_no_sample_is_counted_once_per_request_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,8 +113,8 @@ def find(calls: Calls) -> tuple[Finding[Any], ...]:
     Of each of these, what lost most time comes first, and what has no known cost last. At most
     ``MOST_PER_KIND`` of a kind are kept, and the finding ``more-findings`` counts the others.
     """
-    found = [finding for detector in DETECTORS for finding in detector(calls)]
-    ranked = sorted(_drop_implied(found), key=_rank)
+    findings = [finding for detector in DETECTORS for finding in detector(calls)]
+    ranked = sorted(_drop_implied(findings), key=_rank)
     seen: Counter[str] = Counter()
     ranked_few: list[Finding[Any]] = []
     for finding in ranked:
