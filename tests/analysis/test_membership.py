@@ -119,7 +119,7 @@ def listed(case: Case) -> tuple[set[tuple[int, int]], int]:
         owner = windows[window]["thread_id"]
         if is_call(window):
             return bool(owner >= 0 and owner == threads[sample] and same_process(window, sample))
-        return bool(owner < 0 or owner == threads[sample])
+        return bool((owner < 0 or owner == threads[sample]) and same_process(window, sample))
 
     called = {sample for window, sample in inside if is_call(window) and is_own(window, sample)}
 

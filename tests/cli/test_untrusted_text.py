@@ -296,6 +296,7 @@ class Terminal(io.StringIO):
 
 
 PROGRAMS = {
+    "tracekit/record/engine_presence_sampler.py",
     "tracekit/markers/lldb_program.py",
     "tracekit/record/process_usage_sampler.py",
     "tracekit/proof/trials/coreai_calls.py",

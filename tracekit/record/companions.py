@@ -154,7 +154,8 @@ def find_companion_files(recording: Path) -> list[Path]:
     if not found:
         names = " or ".join(printable(path.name) for path in paths)
         raise InputError(
-            f"{printable(str(recording))} has no text of the same time: {names} is missing.",
+            printable(str(recording)),
+            f"There is no text of the same time: {names} is missing.",
             "Record with: tracekit record --with power",
         )
     return found
