@@ -139,7 +139,10 @@ def test_the_energy_of_texts_beside_the_recordings(tmp_path: Path) -> None:
     (tmp_path / "new.power.txt").unlink()
     missing = run(*inputs, "--with-companions")
     assert missing.exit_code == 3
-    assert "new.power.txt or new.log.ndjson or new.usage.ndjson or new.presence.ndjson is missing" in missing.stderr
+    assert (
+        "new.power.txt or new.log.ndjson or new.usage.ndjson or new.presence.ndjson is missing"
+        in missing.stderr
+    )
 
 
 def test_recordings_show_the_noise() -> None:
