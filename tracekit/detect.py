@@ -202,12 +202,8 @@ def _open_kernel_recording(path: str, options: _Options) -> Source:
 
 def _open_device_recording(folder: Path, name: str, options: _Options) -> Source:
     """Open a recording of ``record --via``: the stream with the log laid over it, or what can be read."""
-    from tracekit.parsers.kdebug.device_folder import (
-        DEVICE_LOG,
-        DEVICE_STREAM,
-        note_unread,
-        open_device_stream,
-    )
+    from tracekit.parsers.kdebug.device_files import DEVICE_LOG, DEVICE_STREAM
+    from tracekit.parsers.kdebug.device_folder import note_unread, open_device_stream
 
     stream, log = folder / DEVICE_STREAM, folder / DEVICE_LOG
     try:
@@ -234,7 +230,7 @@ def _open_pack(path: str, options: _Options) -> Source:
 def _open_folder(path: str, options: _Options) -> Source:
     """Open the one bundle in a folder, or all its exports."""
     from tracekit.parsers.bundle.container import EXPORT_ENDINGS
-    from tracekit.parsers.kdebug.device_folder import is_device_folder
+    from tracekit.parsers.kdebug.device_files import is_device_folder
     from tracekit.parsers.pack.format import MANIFEST
 
     folder = Path(path)

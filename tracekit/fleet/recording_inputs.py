@@ -19,7 +19,7 @@ from tracekit.fleet import stores
 from tracekit.fleet.manifest import MARKER
 from tracekit.frozen import frozen
 from tracekit.parsers.bundle.container import EXPORT_ENDINGS, is_archive, is_bundle_folder
-from tracekit.parsers.kdebug.device_folder import is_device_folder
+from tracekit.parsers.kdebug.device_files import is_device_folder
 from tracekit.text import printable
 
 SIDECAR = ".labels.json"

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from tracekit.errors import DeviceProgramError, UsageError
 from tracekit.frozen import frozen
-from tracekit.parsers.kdebug.device_folder import DEVICE_JOURNAL, DEVICE_LOG, DEVICE_STACKSHOT, DEVICE_STREAM
+from tracekit.parsers.kdebug.device_files import DEVICE_JOURNAL, DEVICE_LOG, DEVICE_STACKSHOT, DEVICE_STREAM
 from tracekit.record.companions import RunningTool, find_error_line
 from tracekit.record.signals import StopRequests, turn_signals_into_requests
 from tracekit.xctrace.tool import run_command

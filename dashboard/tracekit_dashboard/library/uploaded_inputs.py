@@ -12,7 +12,7 @@ from pathlib import Path
 from tracekit.errors import InputError
 from tracekit.parsers.bundle.container import is_archive, is_bundle_folder
 from tracekit.parsers.input_kinds import INPUTS
-from tracekit.parsers.kdebug.device_folder import is_device_folder
+from tracekit.parsers.kdebug.device_files import is_device_folder
 from tracekit.parsers.kdebug.kernel_file_heads import is_kernel_recording
 from tracekit_dashboard.library.store import UPLOADED_FILE
 

@@ -27,7 +27,7 @@ from tracekit.errors import InputError
 from tracekit.parsers.bundle.bundle_files import BundleFiles, DamagedFileError
 from tracekit.parsers.bundle.tar import TarReader
 from tracekit.parsers.bundle.unpacking import BZIP2, GZIP, XZ
-from tracekit.parsers.kdebug.device_folder import DEVICE_JOURNAL
+from tracekit.parsers.kdebug.device_files import DEVICE_JOURNAL
 from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits, require_at_most
 from tracekit.parsers.zip_archive import BoundedZip, is_link
 from tracekit.text import clip, format_size, list_first

@@ -11,20 +11,14 @@ from tracekit.errors import InputError
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, RunInfo
 from tracekit.parsers.bundle.bundle_files import BundleFiles, DamagedFileError
+from tracekit.parsers.kdebug.device_files import DEVICE_LOG, DEVICE_STACKSHOT, DEVICE_STREAM
 from tracekit.parsers.limits import LimitError, Limits
 from tracekit.parsers.source import Source
 from tracekit.text import format_size
 
-DEVICE_STREAM, DEVICE_STACKSHOT = "stream.ktrace", "stackshot.json"
-DEVICE_LOG, DEVICE_JOURNAL = "log.ndjson", "device.json"
 _FILES = (DEVICE_STREAM, DEVICE_STACKSHOT, DEVICE_LOG)
 _BLOCK_BYTES = 1 << 20
 _SAMPLED_EVENT = "the Neural Engine's driver traced an event"
-
-
-def is_device_folder(path: Path) -> bool:
-    """Return whether a folder is a recording of ``record --via``."""
-    return (path / DEVICE_JOURNAL).is_file()
 
 
 class _NotedSource:
