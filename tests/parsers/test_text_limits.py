@@ -21,7 +21,7 @@ from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits
 from tracekit.parsers.text import call_tree_reader, ips
 from tracekit.parsers.text.call_paths import CallPaths
 from tracekit.parsers.text.call_tree_reader import CallTreeReader
-from tracekit.parsers.text.ips import _MEMORY_BYTES
+from tracekit.parsers.text.json_text import _MEMORY_BYTES
 from tracekit.parsers.text.stack_counts import StackCounts
 
 pytestmark = pytest.mark.integration

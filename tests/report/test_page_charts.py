@@ -6,7 +6,8 @@ from typing import Any
 
 from browser_support import barriers
 from page_support import chosen, settled
-from test_pages_of_recordings import analysis_of, shown
+from sample_recordings import sample_analysis
+from test_pages_of_recordings import shown
 
 from tracekit import compare
 from tracekit.report.html import compare_page, page
@@ -21,7 +22,7 @@ def picture(tab: Any, selector: str) -> str:
 
 
 def test_workers_are_joined_and_stacks_are_shown_in_order_of_time(opened: Any, axe: Any) -> None:
-    text = page.to_html(analysis_of(FALLBACK))
+    text = page.to_html(sample_analysis(FALLBACK))
     tab = shown(opened, text, fragment="#stacks=system")
     note = tab.locator("#flame .flame > .note")
     apart = picture(tab, "#flame .flame canvas")
@@ -57,7 +58,7 @@ def test_workers_are_joined_and_stacks_are_shown_in_order_of_time(opened: Any, a
 
 
 def test_a_step_that_is_on_the_page_is_a_link_to_its_place(opened: Any) -> None:
-    tab = settled(shown(opened, page.to_html(analysis_of("waiting-app-ios27"))))
+    tab = settled(shown(opened, page.to_html(sample_analysis("waiting-app-ios27"))))
     finding = tab.locator(".finding", has_text="the app computes longer than the calls take")
     finding.get_by_role("link", name="See the functions in the flame graph").click()
     settled(tab)
@@ -72,7 +73,7 @@ def test_a_step_that_is_on_the_page_is_a_link_to_its_place(opened: Any) -> None:
 
 
 def test_a_threads_lane_unfolds_into_its_stacks(opened: Any, axe: Any) -> None:
-    text = page.to_html(analysis_of(FALLBACK))
+    text = page.to_html(sample_analysis(FALLBACK))
     tab = settled(shown(opened, text, fragment="#t=340000000-400000000"))
     lane = tab.locator(".timeline-labels .lane", has_text="SampleApp (0x5a3a)")
     button = lane.get_by_role("button", name="Stacks of SampleApp (0x5a3a)")
@@ -97,7 +98,7 @@ def test_a_threads_lane_unfolds_into_its_stacks(opened: Any, axe: Any) -> None:
 
 
 def test_a_chosen_call_has_arrows_and_another_none_of_them(opened: Any) -> None:
-    tab = shown(opened, page.to_html(analysis_of(FALLBACK)), fragment=CALL_8)
+    tab = shown(opened, page.to_html(sample_analysis(FALLBACK)), fragment=CALL_8)
     lanes = ".timeline-pane canvas"
     with_arrows = picture(tab, lanes)
     tab.locator("#inspector").get_by_role("button").first.click()  # closes it: nothing is chosen
@@ -106,7 +107,7 @@ def test_a_chosen_call_has_arrows_and_another_none_of_them(opened: Any) -> None:
 
 
 def test_a_comparison_has_a_flame_graph_of_both_sides(opened: Any, axe: Any) -> None:
-    base, new = analysis_of(FALLBACK), analysis_of("concurrent-models-ios27")
+    base, new = sample_analysis(FALLBACK), sample_analysis("concurrent-models-ios27")
     tab = shown(opened, compare_page.to_html(compare([base], [new]), base, new))
     tab.locator("#difference summary").click()
     canvas = settled(tab).locator("#difference canvas")
