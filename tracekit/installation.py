@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-import tomli
-
 from tracekit.errors import UsageError
 from tracekit.text import format_shell_command
 
@@ -131,6 +129,8 @@ def _read_origin(distribution: Distribution) -> tuple[str, bool]:
 
 
 def _read_uv_extras(receipt: Path) -> list[str]:
+    import tomli  # here, as the rest of this module has to work without the base dependencies
+
     tool = _as_mapping(tomli.loads(receipt.read_text("utf-8")).get("tool"))
     return [
         extra
