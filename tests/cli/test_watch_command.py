@@ -198,7 +198,8 @@ def test_ctrl_c_ends_the_watch_and_its_program(saved: Path) -> None:
         stderr=subprocess.PIPE,
     )
     assert child.stdout is not None
-    child.stdout.readline()
+    for _ in range(7):
+        child.stdout.readline()
     child.send_signal(signal.SIGINT)
     _, errors = child.communicate(timeout=60)
     assert child.returncode == 0
