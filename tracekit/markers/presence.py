@@ -142,8 +142,8 @@ def _count_functions(functions: Mapping[str, set[str]]) -> tuple[tuple[str, int]
 def _match_functions(rule_set: RuleSet, functions: Functions) -> _RuleMatches:
     matches = _RuleMatches()
     for library, names in functions.items():
-        for name in names:
-            match = rule_set.match(library, name)
+        symbols = sorted(names)
+        for name, match in zip(symbols, rule_set.match_all([library] * len(symbols), symbols), strict=True):
             for index in {match.rule, match.phase_rule, match.boundary_rule} - {-1}:
                 matches.functions.setdefault(index, set()).add(name)
                 matches.libraries.setdefault(index, set()).add(library)

@@ -105,7 +105,7 @@ def match_frames(names: FrameNames, rule_set: RuleSet) -> FrameFacts:
     width = max(len(names.symbols), 1)
     row, pairs = pd.factorize(names.binary_codes.astype(np.int64) * width + names.symbol_codes)
     binaries, symbols = names.binaries[pairs // width], names.symbols[pairs % width]
-    matches = [rule_set.match(binary, symbol) for binary, symbol in zip(binaries, symbols, strict=True)]
+    matches = rule_set.match_all(binaries, symbols)
     flags_of = {match: _combine_flags(match, rule_set.rules) for match in set(matches)}
     flags = np.array([flags_of[match] for match in matches], np.uint32)
     has_name = np.array([has_symbol(symbol) for symbol in symbols], np.bool_)

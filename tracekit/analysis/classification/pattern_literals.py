@@ -10,7 +10,9 @@ def find_required_literals(pattern: str) -> tuple[str, ...]:
 
     A substring test is twenty times faster than a regular expression that does not match, and most do not.
     """
-    return () if _UNUSUAL_GROUP.search(pattern) else _Literals(pattern).read_alternatives()
+    return (
+        () if "(?" in pattern and _UNUSUAL_GROUP.search(pattern) else _Literals(pattern).read_alternatives()
+    )
 
 
 _UNUSUAL_GROUP = re.compile(r"\(\?(?![:>=!]|<[=!]|P<)")
@@ -53,11 +55,13 @@ class _Literals:
             if literal and not optional:
                 run += literal
                 continue
-            choices.append((run,) if run else ())
-            choices.append(group if not optional else ())
+            choices += [(run,)] if run else []
+            choices += [group] if group and not optional else []
             run = ""
-        choices.append((run,) if run else ())
-        return max(choices, key=lambda words: (min(map(len, words), default=0), -len(words)))
+        choices += [(run,)] if run else []
+        if len(choices) < 2:
+            return choices[0] if choices else ()
+        return max(choices, key=lambda words: (min(map(len, words)), -len(words)))
 
     def _read_item(self, char: str) -> tuple[str, tuple[str, ...]]:
         """Read one item: literal characters, or a group's literals, or neither."""
