@@ -1,16 +1,18 @@
-"""``frozen``: a dataclass whose instances cannot be changed, and whose methods are not compiled for it.
+"""Definitions that cost little at import: ``frozen`` for classes of values, ``compile_later`` for patterns.
 
 ``dataclass(frozen=True)`` writes and compiles six methods for each class. That takes half a millisecond, and
-``tracekit analyze`` imports 150 of them. With ``frozen`` they share the methods of this module.
+``tracekit analyze`` imports 150 of them. With ``frozen`` they share the methods of this module. A regular
+expression takes a tenth of a millisecond or more, and most recordings need few of the dozens there are.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
-from typing import Any, NoReturn, TypeAlias, TypeVar, dataclass_transform, overload
+from typing import Any, AnyStr, NoReturn, TypeAlias, TypeVar, cast, dataclass_transform, overload
 
-__all__ = ["field", "frozen"]
+__all__ = ["compile_later", "field", "frozen"]
 
 _Class = TypeVar("_Class")
 
@@ -27,6 +29,7 @@ def frozen(cls: type[_Class] | None = None, /, *, eq: bool = True, kw_only: bool
     """
 
     def add_methods(cls: type[_Class]) -> type[_Class]:
+        cls.__doc__ = cls.__doc__ or cls.__name__  # else dataclass inspects the signature for a docstring
         made: Any = dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
         made.__frozen_fields__ = fields(made)
         for name, method in {**_METHODS, **(_COMPARISON if eq else {})}.items():
@@ -88,3 +91,19 @@ _METHODS: _Methods = {
     "__delattr__": _refuse_change,
 }
 _COMPARISON: _Methods = {"__eq__": _has_equal_fields, "__hash__": _hash_fields}
+
+
+def compile_later(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """Return what has the methods and attributes of the compiled pattern, but is no ``re.Pattern`` itself."""
+    return cast("re.Pattern[AnyStr]", _Pattern(pattern, flags))
+
+
+class _Pattern:
+    def __init__(self, pattern: str | bytes, flags: int) -> None:
+        self._pattern = pattern
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(re.compile(self._pattern, self._flags), name)
+        setattr(self, name, value)  # found without this method from now on
+        return value

@@ -14,7 +14,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from tracekit.errors import UsageError
-from tracekit.frozen import frozen
+from tracekit.frozen import compile_later, frozen
 from tracekit.model.schemas import SAMPLE_TABLES
 from tracekit.model.vocabulary import COMPUTE_UNITS
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
@@ -142,7 +142,7 @@ def hash_values(values: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-_OFFSET = re.compile(r"(?P<sign>[+-]?)(?P<number>\d{1,9}(?:\.\d{1,9})?)(?P<unit>ms|s|m|h)\Z", re.ASCII)
+_OFFSET = compile_later(r"(?P<sign>[+-]?)(?P<number>\d{1,9}(?:\.\d{1,9})?)(?P<unit>ms|s|m|h)\Z", re.ASCII)
 _UNIT_NS = {"ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3_600 * 10**9}
 _MAX_OFFSET_NS = 366 * 24 * _UNIT_NS["h"]
 

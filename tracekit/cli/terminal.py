@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 
 from tracekit.cli.output import write_output
+from tracekit.frozen import compile_later
 
 _PIPED_WIDTH = 80
 _MIN_WIDTH, _MAX_WIDTH = 40, 400
@@ -23,7 +23,7 @@ _COLORS = {
     "error": 31,
 }
 """Engines as in the pages: green, orange, blue."""
-_WORDS = re.compile(r"\b(?:ANE|Neural Engine|GPU|CPU|MIXED|UNKNOWN)\b|\b(?:warning|error)(?=: )")
+_WORDS = compile_later(r"\b(?:ANE|Neural Engine|GPU|CPU|MIXED|UNKNOWN)\b|\b(?:warning|error)(?=: )")
 
 
 def measure_text_width(output: str) -> int:

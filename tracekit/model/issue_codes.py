@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal, TypeAlias, get_args
 
-from tracekit.frozen import frozen
+from tracekit.frozen import compile_later, frozen
 from tracekit.model import schemas
 from tracekit.model.vocabulary import Engine
 
@@ -286,7 +285,7 @@ _REACH_OF_TABLE: Mapping[str, Reach] = {
         RECORDING,
     ),
 }
-_QUOTED = re.compile(r"'([\w-]{1,100})'")
+_QUOTED = compile_later(r"'([\w-]{1,100})'")
 
 
 def parse_issue_code(text: str) -> IssueCode:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from tracekit.frozen import compile_later
+
 MAX_SYMBOL = 4096
 """Patterns search this many characters of a symbol; C++ templates can grow to a hundred times that."""
 
@@ -18,13 +20,13 @@ _SUFFIX = re.compile(r"(?:(?:\.cpython-[\w-]+|\.abi3)?\.(?:so|dylib|kext|framewo
 _VERSION = re.compile(r"(?:\.\d+)+$|(?<=^lib)(\w+)\.[A-Z]$")
 _RENAMED = {"EspressoFramework": "Espresso", "espresso": "Espresso", "VN": "Vision"}
 """Apple's bundle ids that differ from the name of the binary."""
-_NO_SYMBOL = re.compile(
+_NO_SYMBOL = compile_later(
     r"|\?+|(?:\+ ?)?0x[0-9a-fA-F]+(?: \+ \d+)?|\+ \d+|<redacted>|<unknown>"
     r"|\((?:M|callers m|callees m)issing\)|<deduplicated_symbol>|___lldb_unnamed_symbol.*"
 )
 _VERSION_AFTER = re.compile(r" {0,4}(?:\([\d. -]*\)|\+ (?:0x)?[0-9a-fA-F]+|\[0x[0-9a-fA-F]+\])$")
-_COMMENTED = re.compile(r"0x[0-9a-fA-F]+ \+ (?:0x)?[0-9a-fA-F]+[ \t]+// ?")
-_IMAGE_BEFORE = re.compile(r"(?:frame #\d+: )?(?:0x[0-9a-fA-F]+ )?([^`\s()]*[^`\s().])`(?=\S)")
+_COMMENTED = compile_later(r"0x[0-9a-fA-F]+ \+ (?:0x)?[0-9a-fA-F]+[ \t]+// ?")
+_IMAGE_BEFORE = compile_later(r"(?:frame #\d+: )?(?:0x[0-9a-fA-F]+ )?([^`\s()]*[^`\s().])`(?=\S)")
 _LOCATION_AFTER = re.compile(
     r"[ \t]{1,8}(?:\(in ([^()]+)\)|\[in ([^\[\]]+)\]|\(([^()]+) \+ \d+\)|\[0x[0-9a-fA-F]+\](?: \d+)?"
     r"|(?:load address|Address =) 0x[0-9a-fA-F]+|\+ (?:0x[0-9a-fA-F]+|\d+)|:\d+"
@@ -33,9 +35,9 @@ _LOCATION_AFTER = re.compile(
 """The locations that tools print after a symbol: in its binary, in the source file, in memory."""
 _MAX_LOCATIONS = 6
 _ENDS_OF_LOCATIONS = frozenset(")]0123456789abcdefABCDEF")
-_MANGLED = re.compile(r"_{1,3}ZT?[hv]?\d*_?N?[rVK]*[RO]?(?=\d)|_{1,3}ZN[rVK]*[RO]?(?:St)?(?=\d)")
+_MANGLED = compile_later(r"_{1,3}ZT?[hv]?\d*_?N?[rVK]*[RO]?(?=\d)|_{1,3}ZN[rVK]*[RO]?(?:St)?(?=\d)")
 
-SYSTEM_FOLDER = re.compile(
+SYSTEM_FOLDER = compile_later(
     r"(?:.*/Symbols|.*/RuntimeRoot|.*/Cryptexes/OS)?/(?:System|usr/lib|usr/libexec|Library/Apple)/"
 )
 """Folders of system libraries, which lie below another folder in device support and in simulators."""

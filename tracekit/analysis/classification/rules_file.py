@@ -24,7 +24,7 @@ import tomli
 from tracekit.analysis.classification.frame_names import normalize_frame
 from tracekit.analysis.classification.rules import Boundary, Example, Rule, Strength, with_defaults
 from tracekit.errors import InputError
-from tracekit.frozen import frozen
+from tracekit.frozen import compile_later, frozen
 from tracekit.model.vocabulary import Engine, Phase
 
 MAX_BYTES = 200_000
@@ -42,7 +42,7 @@ _VALUES: dict[str, tuple[str, ...]] = {
     "confidence": ("A", "B", "C"),
 }
 _KEYS = tuple(field.name for field in fields(Rule))
-_REPEATED_GROUP = re.compile(r"(?:[+*}]|\{\d+,)\)(?:[*+](?!\+)|\{\d*,)")
+_REPEATED_GROUP = compile_later(r"(?:[+*}]|\{\d+,)\)(?:[*+](?!\+)|\{\d*,)")
 
 
 @frozen

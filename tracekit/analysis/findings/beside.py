@@ -31,7 +31,7 @@ from tracekit.analysis.findings.host import (
 )
 from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.lengths import compute_typical_length
-from tracekit.frozen import frozen
+from tracekit.frozen import compile_later, frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML
 from tracekit.model.trace import Severity
@@ -58,7 +58,7 @@ CONVERSIONS = Kind[BetweenNumbers]("conversions", Need.SAMPLES)
 ALLOCATIONS = Kind[BetweenNumbers]("allocations", Need.SAMPLES)
 LOAD_PER_CALL = Kind[BetweenNumbers]("load-per-call", Need.LOADS)
 
-CONVERSION = re.compile(
+CONVERSION = compile_later(
     r"\bvImage[A-Z]\w+|\bVTPixel(?:Transfer|Rotation)Session\w+|\bCGContextDrawImage\b|\bCGImageCreate\w*"
     r"|-\[CIContext (?:render|create|_render|draw)|\bvDSP_v(?:dpsp|spdp|flt\w+|fix\w+)\b"
     r"|-\[MLMultiArray (?:objectFor|objectAt|setObject|numberAt|getBytes|initWithPixelBuffer)"
@@ -66,7 +66,7 @@ CONVERSION = re.compile(
     r"|-\[UIImage drawIn|\bUIGraphicsImageRenderer\b"
 )
 """Functions that copy an image, a pixel buffer or an array into another size, format or type."""
-ALLOCATION = re.compile(
+ALLOCATION = compile_later(
     r"^_?_?(?:malloc|calloc|realloc|posix_memalign|aligned_alloc|mmap|vm_allocate|mach_vm_allocate)\b"
     r"|^_?(?:xzm|szone|nanov2|default_zone|tiny|small|medium|large)_(?:\w+_)?(?:malloc|calloc|memalign|realloc)"
     r"|^swift_(?:slowAlloc|allocObject)\b|^operator new\b"
@@ -74,7 +74,7 @@ ALLOCATION = re.compile(
     r"|-\[MLMultiArray initWith(?:Shape|Scalars)|\bMLMultiArray\.(?:__allocating_)?init\(shape"
 )
 """Functions that allocate memory: any, and the buffers of images and arrays by name."""
-LOADING = re.compile(
+LOADING = compile_later(
     r"\bMLLoader\b|\bMLModelAsset\w* (?:load|model)|modelWithContents|initWithContents|loadContents"
     r"|\bloadModel|rebuildPlan|espresso_plan(?:_|::)(?:add_network|build)|\bEspresso::load_network"
     r"|\bMLE5ProgramLibrary (?:prepare|create|initWith)|\be5rt_program_(?:function|library)_(?:create|load)"

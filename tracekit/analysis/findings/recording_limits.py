@@ -21,6 +21,7 @@ from tracekit.analysis.findings.instruments import (
 from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.lengths import CALLS_FOR_MEDIAN, CALLS_FOR_P90, CALLS_FOR_P99
 from tracekit.analysis.windows.window import sampling_period_ns
+from tracekit.frozen import compile_later
 from tracekit.model.columns import IntArray
 from tracekit.model.issue_codes import DAMAGE, IssueCode
 from tracekit.model.trace import Issue
@@ -67,7 +68,7 @@ INSTRUMENTS_MISSING = Kind[InstrumentNumbers]("instruments-missing", Need.TIMES,
 
 _COARSE_PERIODS = 5
 """A call of fewer sampling periods can hide work on an engine between two samples."""
-_LOSS = re.compile(
+_LOSS = compile_later(
     r"\b(lost|los[es]|dropp|discard|overr[au]n|overflow|truncat|missing|incomplete|not (be )?recorded)",
     re.IGNORECASE,
 )

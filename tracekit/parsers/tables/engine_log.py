@@ -6,7 +6,6 @@ cannot. Only messages of a known form become rows; all others are counted.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
@@ -14,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.frozen import frozen
+from tracekit.frozen import compile_later, frozen
 from tracekit.model.columns import ENGINE_LOG, BoolArray, IntArray, make_categorical, take_texts
 from tracekit.model.composite_cells import PRIVATE
 from tracekit.model.schemas import OS_LOG, SIGNPOST_EVENTS
@@ -36,7 +35,7 @@ from tracekit.parsers.tables.log_messages import (
 )
 from tracekit.parsers.tables.row_times import OPEN_NS, read_times
 
-_TEXT_ARGUMENT = re.compile(r"%(?:\{[^}]*\})?[-+ #0]*[\d*]*(?:\.[\d*]+)?[@sS]")
+_TEXT_ARGUMENT = compile_later(r"%(?:\{[^}]*\})?[-+ #0]*[\d*]*(?:\.[\d*]+)?[@sS]")
 REPEATS_NS = 5_000_000
 """The error of one request is reported by several layers within this time."""
 _REQUEST, _FAILURE = LOG_KINDS.index(LogKind.REQUEST), LOG_KINDS.index(LogKind.FAILURE)

@@ -25,7 +25,7 @@ import re
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from tracekit.frozen import frozen
+from tracekit.frozen import compile_later, frozen
 from tracekit.model.vocabulary import Engine, Phase
 
 Kind = tuple[Engine, Phase | None]
@@ -37,14 +37,14 @@ _PHASE_OF_WORD = {
     "Unload": Phase.LOAD,
     "Compile": Phase.COMPILE,
 }
-_UUID = re.compile(r"(.+)_[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?:_(.*))?", re.DOTALL)
-_OPERATION = re.compile(r"(.*)__Op(\d{1,9})(?!\d)(.*)", re.DOTALL)
-_GPU_OPERATION = re.compile(r"(.+)__Op\d{1,9}_MpsGraphInference(?![A-Za-z0-9])", re.DOTALL)
-_REGION = re.compile(r"_?ANE_region_(\d{1,9}(?:_\d{1,9})?)(?!\d)(.*)", re.DOTALL | re.IGNORECASE)
-_REGION_START = re.compile(r"_?ANE_region_(?=\d)", re.IGNORECASE)
-_NEURAL_ENGINE = re.compile(r"(.*)(?<![A-Za-z])Neural Engine(.*)", re.DOTALL)
-_COMPILED = re.compile(r"(.+?)_[0-9A-Fa-f]{8,}\s", re.DOTALL)
-_CUT_MARKER = re.compile(
+_UUID = compile_later(r"(.+)_[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?:_(.*))?", re.DOTALL)
+_OPERATION = compile_later(r"(.*)__Op(\d{1,9})(?!\d)(.*)", re.DOTALL)
+_GPU_OPERATION = compile_later(r"(.+)__Op\d{1,9}_MpsGraphInference(?![A-Za-z0-9])", re.DOTALL)
+_REGION = compile_later(r"_?ANE_region_(\d{1,9}(?:_\d{1,9})?)(?!\d)(.*)", re.DOTALL | re.IGNORECASE)
+_REGION_START = compile_later(r"_?ANE_region_(?=\d)", re.IGNORECASE)
+_NEURAL_ENGINE = compile_later(r"(.*)(?<![A-Za-z])Neural Engine(.*)", re.DOTALL)
+_COMPILED = compile_later(r"(.+?)_[0-9A-Fa-f]{8,}\s", re.DOTALL)
+_CUT_MARKER = compile_later(
     r"(?:__O?p?|_ANE_r?e?g?i?o?n?_?|(?<![A-Za-z])Neural(?: E?n?g?i?n?e?)?)\Z", re.IGNORECASE
 )
 _PROCEDURE = "mpsx.ane @"
@@ -58,9 +58,9 @@ _AFTER_OPERATION = ("_AneInference", *(f"_AneInference{event}" for event in _EVE
 _AFTER_REGION = ("", *_EVENTS)
 _AFTER_NEURAL_ENGINE = tuple(f" {word}" for word in _PHASE_OF_WORD)
 
-_VERSION = re.compile(r"-\d+\Z")
-_COMMAND_BUFFER = re.compile(r"CommandBuffer: 0x([0-9A-Fa-f]{1,16})\b")
-_ML_MARK = re.compile(
+_VERSION = compile_later(r"-\d+\Z")
+_COMMAND_BUFFER = compile_later(r"CommandBuffer: 0x([0-9A-Fa-f]{1,16})\b")
+_ML_MARK = compile_later(
     r"MPSGraph|MpsGraph|MPSNDArray|MPSNN|MPSCNN|MPSMatrix|E5RT|Espresso|BNNS|MTL4MachineLearning"
     r"|MachineLearningCommandEncoder|\b(?:steel|affine|fp_qm|gather_qmm|sdpa)\w*_nax\b"
 )
@@ -83,7 +83,7 @@ _CORE_AI: dict[str, Kind] = {
     "Load": (Engine.RUNTIME, Phase.LOAD),
     "Specialization": (Engine.RUNTIME, Phase.COMPILE),
 }
-_CORE_AI_EVENT = re.compile(r"(?:(Compile|Specialize)|(Load|Setup|Context\.alloc))(?![A-Za-z])")
+_CORE_AI_EVENT = compile_later(r"(?:(Compile|Specialize)|(Load|Setup|Context\.alloc))(?![A-Za-z])")
 
 
 @frozen

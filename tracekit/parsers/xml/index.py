@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from tracekit.frozen import compile_later
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
 from tracekit.parsers.xml.packed import ExportFile
 from tracekit.parsers.xml.stream import DocumentStream, open_bytes
 
 # '<' is escaped in text and attributes, so these byte strings are markup, unless `exact` is false.
-_TOKEN = re.compile(
+_TOKEN = compile_later(
     rb"<(?:row[\s/>]|node\b[^<>]*>|schema\b[^<>]*>|trace-toc[\s>]|!|\?(?!xml[\s?])|/trace-(?:query-result|toc)\s*>"
     rb"|trace-query-result\s*/>)"
 )
@@ -25,9 +25,9 @@ for _token in _OTHER_TOKENS:
     _BEGINS_OTHER[_token[1], _token[2] if len(_token) > 2 else slice(None)] = True
 _MIN_CELLS_PER_ROW = 5  # tables of many rows have more columns
 _MAX_TOKEN_BYTES = 1 << 16
-_SCHEMA_NAME = re.compile(rb"""\sname\s*=\s*["']([^"']*)["']""")
-_RUN_AND_TABLE = re.compile(r"/run\[(\d{1,9})\].*?/table\[(\d{1,9})\]")
-_XPATH = re.compile(rb"""\sxpath\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_SCHEMA_NAME = compile_later(rb"""\sname\s*=\s*["']([^"']*)["']""")
+_RUN_AND_TABLE = compile_later(r"/run\[(\d{1,9})\].*?/table\[(\d{1,9})\]")
+_XPATH = compile_later(rb"""\sxpath\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
 
 @dataclass
