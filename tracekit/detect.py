@@ -181,43 +181,10 @@ def _open_text(path: str, options: _Options) -> Source:
 
 
 def _open_kernel_recording(path: str, options: _Options) -> Source:
-    """Open a stream with its own log laid over it, or what can be read of the two; or a stackshot."""
-    from tracekit.overlays.overlaid_source import OverlaidSource
-    from tracekit.parsers.kdebug.device_folder import note_unread
-    from tracekit.parsers.kdebug.kdebug_source import open_kernel_recording
+    from tracekit.overlays.streams_with_logs import open_kernel_file
 
     _require_auto(path, options)
-    recording = open_kernel_recording(Path(path), _get_name(path), options.limits)
-    events, log = recording.events, recording.log
-    if events is None:
-        assert log is not None and recording.problem is not None
-        return note_unread(log, "the stream of events", recording.problem)
-    if log is None:
-        return events
-    try:
-        return OverlaidSource(events, [log])
-    except InputError as error:
-        return note_unread(events, log.name, error)
-
-
-def _open_device_recording(folder: Path, name: str, options: _Options) -> Source:
-    """Open a recording of ``record --via``: the stream with the log laid over it, or what can be read."""
-    from tracekit.parsers.kdebug.device_files import DEVICE_LOG, DEVICE_STREAM
-    from tracekit.parsers.kdebug.device_folder import note_unread, open_device_stream
-
-    stream, log = folder / DEVICE_STREAM, folder / DEVICE_LOG
-    try:
-        source = open_device_stream(folder, name, options.limits)
-    except (OSError, InputError) as error:
-        if not log.is_file():
-            raise
-        return note_unread(_open_text(str(log), options), stream.name, error)
-    if not log.is_file():
-        return source
-    try:
-        return _add_overlays(source, [log], 0, options)
-    except InputError as error:
-        return note_unread(source, log.name, error)
+    return open_kernel_file(path, _get_name(path), options.limits)
 
 
 def _open_pack(path: str, options: _Options) -> Source:
@@ -244,7 +211,9 @@ def _open_folder(path: str, options: _Options) -> Source:
         return _open_bundle(str(recordings[0]), options)
     _require_auto(path, options)
     if is_device_folder(folder):
-        return _open_device_recording(folder, _get_name(path), options)
+        from tracekit.overlays.streams_with_logs import open_device_recording
+
+        return open_device_recording(folder, _get_name(path), options.limits, options.progress)
     if (folder / MANIFEST).is_file():
         raise InputError(
             path,
@@ -314,18 +283,6 @@ def _open_export(path: str, options: _Options) -> Source:
     return _open_exports(_get_name(path), [path], options, parse_now=True)
 
 
-def _open_archived_device_recording(path: str, files: ArchiveFiles, options: _Options) -> Source:
-    """Open a recording of ``record --via`` in an archive; its files are on the disk only meanwhile."""
-    from tempfile import TemporaryDirectory
-
-    from tracekit.parsers.kdebug.device_folder import unpack_device_files
-
-    _require_auto(path, options)
-    with TemporaryDirectory(prefix="tracekit-", ignore_cleanup_errors=True) as place:
-        unpack_device_files(path, files, Path(place), options.limits)
-        return _open_device_recording(Path(place), files.name, options)
-
-
 def _open_bundle(path: str, options: _Options) -> Source:
     # These are a third of all imports, with libraries of their own: loaded for bundles only.
     from tracekit.parsers.bundle.bundle_source import BundleSource
@@ -351,7 +308,10 @@ def _open_bundle(path: str, options: _Options) -> Source:
         if isinstance(files, ArchiveFiles) and files.exports:
             return _open_archived_exports(path, files, options)
         if isinstance(files, ArchiveFiles) and files.kind == "device recording":
-            return _open_archived_device_recording(path, files, options)
+            from tracekit.overlays.streams_with_logs import open_archived_device_recording
+
+            _require_auto(path, options)
+            return open_archived_device_recording(path, files, options.limits, options.progress)
         native = BundleSource(files, path, options.limits, options.schemas)
     except LimitError:
         raise
