@@ -11,12 +11,14 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from sample_generator.evidence import in_order, union
+from sample_generator.span_index import SpanIndex, index_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sample_generator.evidence import Evidence, Level, Span
-    from sample_generator.recording import Inference, Recording
+    from sample_generator.evidence import Evidence, Level, Span, ThreadState
+    from sample_generator.evidence_logs import LogLine
+    from sample_generator.recording import EngineWork, Inference, Recording
     from sample_generator.truth import JsonObject
 
 _LEVELS = {"Nominal": 0, "Fair": 1, "Serious": 2, "Critical": 3, "Idle": 0, "Active": 1}
@@ -30,6 +32,18 @@ class EvidenceTruth:
         self._evidence = evidence
         self._spans = in_order(evidence.spans)
         self._executed = [span for span in self._spans if span.phase == "execute" and span.depth == 0]
+        self._engines = sorted({span.engine for span in self._executed})
+        # A row without a model may be of any call.
+        self._calls = index_by(
+            ((key, call) for call in recording.inferences for key in {"", call.label}), _time_of
+        )
+        self._work = _Work(self._executed)
+        self._engine_work: dict[Inference, list[EngineWork]] = defaultdict(list)
+        for work in recording.engine_work:
+            self._engine_work[work.inference].append(work)
+        self._blocked = index_by(
+            ((state.lane, state) for state in evidence.thread_states if state.core is None), _time_of
+        )
         self._prepared = [span for span in self._spans if span.phase in {"load", "compile"} and span.by_app]
 
     def fields(self) -> JsonObject:
@@ -60,8 +74,8 @@ class EvidenceTruth:
 
     def _interval(self, span: Span) -> JsonObject:
         """Return a row, and what neither its model nor its time shows: whose work it was."""
-        calls = [call for call in self._recording.inferences if span.model in {call.label, ""}]
-        overlapped = [call for call in calls if span.start_ns < call.end_ns and call.start_ns < span.end_ns]
+        calls = self._calls.get(span.model)
+        overlapped = calls.overlapping(span.start_ns, span.end_ns) if calls else []
         interval = _columns(span)
         if not span.by_app and span.engine == "ANE" and calls:
             interval["by_app"] = False
@@ -77,6 +91,9 @@ class EvidenceTruth:
     def _log(self) -> JsonObject:
         """Return what the lines show: requests by process and by inference, and refused operators."""
         done = [line for line in self._evidence.log if line.status is not None]
+        of_inference: dict[Inference | None, list[LogLine]] = defaultdict(list)
+        for line in done:
+            of_inference[line.inference].append(line)
         refused = Counter((line.operator, line.reason) for line in self._evidence.log if line.operator)
         by_pid: dict[str, list[int]] = defaultdict(list)
         for line in done:
@@ -88,8 +105,7 @@ class EvidenceTruth:
                 for pid, statuses in sorted(by_pid.items())
             },
             "inferences": [
-                [line.status for line in done if line.inference is inference]
-                for inference in self._recording.inferences
+                [line.status for line in of_inference[inference]] for inference in self._recording.inferences
             ],
             "refused": [
                 {"operator": operator, "reason": reason, "count": count}
@@ -100,14 +116,9 @@ class EvidenceTruth:
     # Per inference ------------------------------------------------------------------------------------------
 
     def _measured(self, inference: Inference) -> JsonObject:
-        engines = sorted({span.engine for span in self._executed})
-        app_spans = [span for span in self._executed if _is_work_of(span, inference)]
-        foreign = [span for span in self._executed if span.engine == "ANE" and not span.by_app]
-        work = sorted(
-            (work.start_ns, work.engine)
-            for work in self._recording.engine_work
-            if work.inference is inference
-        )
+        engines, app_spans = self._engines, self._work.of(inference)
+        foreign = self._work.foreign.overlapping(inference.start_ns, inference.end_ns)
+        work = sorted((work.start_ns, work.engine) for work in self._engine_work[inference])
         measured: JsonObject = {
             "busy_ns": {
                 engine: _inside(inference, [span for span in app_spans if span.engine == engine])
@@ -125,10 +136,10 @@ class EvidenceTruth:
         return measured
 
     def _waiting_ns(self, inference: Inference) -> int:
+        states = self._blocked.get(inference.lane)
         blocked = [
             (state.start_ns, state.end_ns)
-            for state in self._evidence.thread_states
-            if state.lane is inference.lane and state.core is None
+            for state in (states.overlapping(inference.start_ns, inference.end_ns) if states else ())
         ]
         return _length(_clipped(blocked, inference))
 
@@ -156,12 +167,35 @@ class EvidenceTruth:
         }
 
 
-def _is_work_of(span: Span, inference: Inference) -> bool:
-    """Return whether a row is work of a call: by the call that it was played for, else by model and time."""
-    if span.inference is not None or not span.by_app:
-        return span.inference is inference
-    overlaps = span.start_ns < inference.end_ns and inference.start_ns < span.end_ns
-    return overlaps and span.works_for in {inference.label, ""}
+class _Work:
+    """Rows of engines at work, by the call that each was played for, else by model and time."""
+
+    def __init__(self, spans: list[Span]) -> None:
+        self._of_call: dict[Inference, list[tuple[int, Span]]] = defaultdict(list)
+        for place, span in enumerate(spans):
+            if span.inference is not None:
+                self._of_call[span.inference].append((place, span))
+        self._of_model = index_by(
+            (
+                (span.works_for, (place, span))
+                for place, span in enumerate(spans)
+                if span.inference is None and span.by_app
+            ),
+            lambda entry: _time_of(entry[1]),
+        )
+        foreign = (span for span in spans if span.engine == "ANE" and not span.by_app)
+        self.foreign = SpanIndex(foreign, _time_of)
+
+    def of(self, inference: Inference) -> list[Span]:
+        """Return the work of a call, in the order of the rows."""
+        places = [*self._of_call[inference]]
+        for model in {inference.label, ""} & self._of_model.keys():
+            places += self._of_model[model].overlapping(inference.start_ns, inference.end_ns)
+        return [span for _, span in sorted(places, key=lambda entry: entry[0])]
+
+
+def _time_of(entry: Span | Inference | ThreadState) -> tuple[int, int]:
+    return entry.start_ns, entry.end_ns
 
 
 def _columns(span: Span) -> JsonObject:

@@ -5,14 +5,15 @@ README.md explains each field, and the rule for `stack_windows`.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from sample_generator.recording import PERIOD_NS
+from sample_generator.span_index import SpanIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Hashable, Iterable
 
     from sample_generator.recording import Inference, Lane, Recording, Sample
 
@@ -30,7 +31,16 @@ class Truth:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._samples = recording.samples
-        self._workers = [sample for sample in recording.samples if sample.work.role == "worker"]
+        workers = [sample for sample in recording.samples if sample.work.role == "worker"]
+        self._by_time, self._workers = (
+            SpanIndex(samples, lambda sample: (sample.time_ns, sample.time_ns + 1))
+            for samples in (recording.samples, workers)
+        )
+        self._of_inference = _collect(recording.samples, lambda sample: sample.inference)
+        self._of_lane = _collect(recording.samples, lambda sample: sample.lane)
+        self._copies: defaultdict[str, set[int]] = defaultdict(set)
+        for call in recording.inferences:
+            self._copies[call.label].add(call.copy)
         self._weighted = recording.table != "time-sample"
         self._unit = "cycles" if recording.table == "cpu-profile" else "ns"
 
@@ -107,27 +117,28 @@ class Truth:
             **self._copy(inference),
             "thread": inference.lane.tid,
             "engine": inference.engine,
-            "engines": self._counts(sample for sample in self._samples if sample.inference is inference),
-            "all_threads": self._counts(_between(self._samples, inference.start_ns, inference.end_ns)),
+            "engines": self._counts(self._of_inference[inference]),
+            "all_threads": self._counts(self._by_time.overlapping(inference.start_ns, inference.end_ns)),
         }
 
     def _copy(self, inference: Inference) -> JsonObject:
         """Return the loaded copy, where the recording's calls are of several of one model."""
-        calls = [call for call in self._recording.inferences if call.label == inference.label]
-        is_one = len({call.copy for call in calls}) == 1
+        is_one = len(self._copies[inference.label]) == 1
         return {} if is_one else {"copy": f"{inference.label}-{inference.copy}"}
 
     def _stack_windows(self) -> list[JsonObject]:
-        runs = [run for lane in self._recording.lanes for run in self._runs(lane)]
-        return [self._window(run, runs) for run in sorted(runs, key=lambda run: run[0].time_ns)]
+        runs = {lane: self._runs(lane) for lane in self._recording.lanes}
+        indexes = {lane: SpanIndex(of_lane, self._time_of) for lane, of_lane in runs.items()}
+        every = [run for of_lane in runs.values() for run in of_lane]
+        return [self._window(run, indexes) for run in sorted(every, key=lambda run: run[0].time_ns)]
 
-    def _window(self, run: list[Sample], runs: list[list[Sample]]) -> JsonObject:
+    def _window(self, run: list[Sample], runs: dict[Lane, SpanIndex[list[Sample]]]) -> JsonObject:
         caller, (start_ns, end_ns) = run[0].lane, self._time_of(run)
-        other_times = [self._time_of(other_run) for other_run in runs if other_run[0].lane is not caller]
+        others = [of_lane for lane, of_lane in runs.items() if lane is not caller]
         workers = [
             sample
-            for sample in _between(self._workers, start_ns, end_ns)
-            if not any(start <= sample.time_ns < end for start, end in other_times)
+            for sample in self._workers.overlapping(start_ns, end_ns)
+            if not any(of_lane.overlapping(sample.time_ns, sample.time_ns + 1) for of_lane in others)
         ]
         return {
             "start_ns": start_ns,
@@ -144,7 +155,7 @@ class Truth:
         """Return the thread's maximal runs of samples inside prediction calls."""
         runs: list[list[Sample]] = []
         last: Sample | None = None
-        for sample in (sample for sample in self._samples if sample.lane is lane):
+        for sample in self._of_lane[lane]:
             if sample.work.role != "caller":
                 last = None
             elif last is not None and self._bridged(last, sample):
@@ -163,7 +174,7 @@ class Truth:
             return False
         if last.work.phase in {"dispatch", "wait"}:
             return True
-        working = [sample.time_ns for sample in _between(self._workers, last.time_ns, following.time_ns)]
+        working = [sample.time_ns for sample in self._workers.overlapping(last.time_ns, following.time_ns)]
         holes = (after - before for before, after in pairwise([last.time_ns, *working, following.time_ns]))
         return self._clear(max(holes)) <= SHORT_GAP_NS
 
@@ -175,8 +186,13 @@ class Truth:
         return gap
 
 
-def _between(samples: Iterable[Sample], start_ns: int, end_ns: int) -> list[Sample]:
-    return [sample for sample in samples if start_ns <= sample.time_ns < end_ns]
+def _collect(
+    samples: Iterable[Sample], key: Callable[[Sample], Hashable]
+) -> defaultdict[Hashable, list[Sample]]:
+    groups: defaultdict[Hashable, list[Sample]] = defaultdict(list)
+    for sample in samples:
+        groups[key(sample)].append(sample)
+    return groups
 
 
 def _grouped(samples: list[Sample], key: Callable[[Sample], str]) -> list[tuple[str, list[Sample]]]:
