@@ -118,6 +118,7 @@ def trace_of(source: Source, run: int | None = None, samples: str | None = None)
         thread_states=evidence.thread_states,
         metrics=evidence.metrics,
         engine_log=evidence.engine_log,
+        model_requests=evidence.model_requests,
     )
     return shift_to_start(trace)
 

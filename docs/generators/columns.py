@@ -32,6 +32,7 @@ TRACE_FRAMES = {
     "`thread_states`": columns.THREAD_STATES,
     "`tracks`": columns.TRACKS,
     "`metrics`": columns.METRICS,
+    "`model_requests`": columns.MODEL_REQUESTS,
     "`frames`": columns.FRAMES,
     "`binaries`": columns.BINARIES,
 }
@@ -53,6 +54,7 @@ def render_schema() -> str:
     document = json.loads(SCHEMA.read_text("utf-8"))
     add_columns(document["properties"]["windows"]["items"])
     document["properties"]["requests"] = describe_requests()
+    document["properties"]["reported_requests"] = describe_reported_requests()
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
@@ -132,6 +134,20 @@ def describe_requests() -> dict[str, Any]:
     }
     item["required"].append("token_list")
     return {"type": "array", "items": item, "description": "requests to language models, in order of time"}
+
+
+def describe_reported_requests() -> dict[str, Any]:
+    """Return the JSON schema of the requests that Foundation Models reports as a whole."""
+    properties = {
+        name: {"type": ["integer", "null"]}
+        if name.endswith("tokens") or name == "pid"
+        else {"type": "integer" if name.endswith("_ns") else "string"}
+        for name in columns.MODEL_REQUESTS.required
+    }
+    for name, meaning in columns.MODEL_REQUESTS.meanings.items():
+        properties[name]["description"] = meaning
+    item = {"type": "object", "properties": properties, "required": list(properties)}
+    return {"type": "array", "items": item, "description": "requests as Foundation Models reports them"}
 
 
 def _describe_rows(frame: FrameColumns[Any], left_out: str = "") -> dict[str, Any]:

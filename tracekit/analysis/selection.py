@@ -113,6 +113,7 @@ def _select_process(trace: Trace, pids: frozenset[int]) -> Trace:
         signposts=of_process(trace.signposts),
         thread_states=of_process(trace.thread_states),
         metrics=of_process(trace.metrics),
+        model_requests=of_process(trace.model_requests),
     )
 
 

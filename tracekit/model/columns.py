@@ -103,7 +103,20 @@ def take_texts(codes: npt.NDArray[np.integer[Any]], texts: Sequence[str]) -> pd.
 
 
 NULLABLE = frozenset(
-    ["thread_id", "stack_id", "binary_id", "pid", "tid", "core", "command_buffer", "source_line", "status"]
+    [
+        *(
+            "thread_id",
+            "stack_id",
+            "binary_id",
+            "pid",
+            "tid",
+            "core",
+            "command_buffer",
+            "source_line",
+            "status",
+        ),
+        *("prompt_tokens", "cached_tokens", "response_tokens", "total_tokens"),
+    ]
 )
 """Columns of ids and numbers in which -1 is missing."""
 
@@ -216,6 +229,19 @@ METRICS = Columns(
         "value": Column("float64", "a sum over the interval"),
         "tid": "int64",
         "pid": "int64",
+    }
+)
+MODEL_REQUESTS = Columns(
+    {
+        "start_ns": "int64",
+        "end_ns": "int64",
+        "request": Column("str", 'its id, as Foundation Models reports it; "": unknown'),
+        "model": Column("category", '"": unknown'),
+        "pid": "int64",
+        "prompt_tokens": Column("int64", "as reported; missing: not known"),
+        "cached_tokens": Column("int64", "as reported; missing likewise"),
+        "response_tokens": Column("int64", "as reported; missing likewise"),
+        "total_tokens": Column("int64", "as reported; missing likewise"),
     }
 )
 FRAMES = Columns(

@@ -211,6 +211,7 @@ _NamedTableCode: TypeAlias = Literal[
     "table-damaged",
     "table-exported-twice",
     "table-unreadable",
+    "token-count-unreadable",
 ]
 IssueCode: TypeAlias = (
     _RunCode

@@ -12,7 +12,15 @@ import pandas as pd
 
 from tracekit.errors import UsageError
 from tracekit.frozen import frozen
-from tracekit.model.columns import ENGINE_LOG, METRICS, THREAD_STATES, BoolArray, IntArray, with_missing
+from tracekit.model.columns import (
+    ENGINE_LOG,
+    METRICS,
+    MODEL_REQUESTS,
+    THREAD_STATES,
+    BoolArray,
+    IntArray,
+    with_missing,
+)
 from tracekit.model.content import Content
 from tracekit.model.issue_codes import IssueCode
 from tracekit.model.schemas import TEXT_TABLES
@@ -112,6 +120,7 @@ FRAME_NAMES = (
     "tracks",
     "thread_states",
     "metrics",
+    "model_requests",
     "frames",
     "binaries",
 )
@@ -150,6 +159,7 @@ class Trace(Content):
     thread_states: pd.DataFrame = field(default_factory=THREAD_STATES.empty)
     metrics: pd.DataFrame = field(default_factory=METRICS.empty)
     engine_log: pd.DataFrame = field(default_factory=ENGINE_LOG.empty)
+    model_requests: pd.DataFrame = field(default_factory=MODEL_REQUESTS.empty)
 
     def __repr__(self) -> str:
         source = f" of {self.samples_source}" if self.samples_source else ""

@@ -12,8 +12,15 @@ import pandas as pd
 
 from tracekit.errors import TracekitError
 from tracekit.frozen import frozen
-from tracekit.model.columns import INTERVALS, SIGNPOSTS, THREADS, IntArray
-from tracekit.model.schemas import LIFE_CYCLE, OS_LOG, SIGNPOST_TABLES, THREAD_METRICS, THREAD_STATE
+from tracekit.model.columns import INTERVALS, MODEL_REQUESTS, SIGNPOSTS, THREADS, IntArray
+from tracekit.model.schemas import (
+    LIFE_CYCLE,
+    MODEL_INFERENCE,
+    OS_LOG,
+    SIGNPOST_TABLES,
+    THREAD_METRICS,
+    THREAD_STATE,
+)
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, IssueCounter, TraceInfo
 from tracekit.parsers.source import iter_readable, make_left_out_issue
@@ -53,6 +60,7 @@ class NonSampleRows:
     thread_states: pd.DataFrame
     tracks: pd.DataFrame
     metrics: pd.DataFrame
+    model_requests: pd.DataFrame
     threads: pd.DataFrame
     issues: tuple[Issue, ...]
     unreadable: frozenset[str]
@@ -83,6 +91,7 @@ def load_non_samples(
     states, state_issues = read_thread_states(reader)
     tracks, track_issues = read_tracks(reader)
     metrics, metric_issues = read_metrics(reader)
+    requests, request_issues = _read_requests(reader, info)
     spans = [intervals, signposts, states, metrics]
     end_ns = info.duration_ns
     if end_ns is None:
@@ -90,6 +99,7 @@ def load_non_samples(
         last_value = int(tracks["time_ns"].max()) if len(tracks) else 0
         end_ns = max(last_sample, last_value, *(find_last_time(frame) for frame in spans))
     spans = [sort_rows(close_open_ends(frame, end_ns), "start_ns", "end_ns") for frame in spans]
+    requests = sort_rows(close_open_ends(requests, end_ns), "start_ns", "end_ns")
     time_issues = _check_times(spans, info.duration_ns, sample_times)
     intervals, signposts, states, metrics = spans
     intervals, owner_issues = with_logged_process(intervals, log)
@@ -102,6 +112,7 @@ def load_non_samples(
         *state_issues,
         *track_issues,
         *metric_issues,
+        *request_issues,
     )
     threads = reader.find_threads(
         {tid for frame in (signposts, states, log) for tid in frame["tid"].unique()}
@@ -113,6 +124,7 @@ def load_non_samples(
         states,
         tracks,
         metrics,
+        requests,
         threads,
         (*reader.findings.issues(), *issues, *time_issues),
         frozenset(reader.unreadable),
@@ -128,6 +140,15 @@ def with_new_threads(threads: pd.DataFrame, more: pd.DataFrame) -> pd.DataFrame:
     return THREADS.check(all_threads, "threads")
 
 
+def _read_requests(reader: _TableReader, info: TraceInfo) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
+    if not reader.has_rows(MODEL_INFERENCE):
+        return MODEL_REQUESTS.empty(), ()
+    # Few recordings need it, either.
+    from tracekit.parsers.tables.model_requests import read_model_requests
+
+    return read_model_requests(reader, info)
+
+
 class _TableReader:
     """Yields tables that have rows, and records those that cannot be read."""
 
@@ -139,7 +160,7 @@ class _TableReader:
         self._threads: list[pd.DataFrame] = []
 
     def __call__(self, schema: str) -> Iterator[Table]:
-        if schema not in self._filled:
+        if not self.has_rows(schema):
             return
         damage: list[TracekitError] = []
         is_read = False
@@ -156,6 +177,10 @@ class _TableReader:
             self.findings.add(issue.severity, issue.code, issue.message)
         if damage and not is_read:
             self.unreadable.add(schema)
+
+    def has_rows(self, schema: str) -> bool:
+        """Return True where the run has a table of this schema with rows."""
+        return schema in self._filled
 
     def find_threads(self, tids: set[int]) -> pd.DataFrame:
         """Return the threads of these numbers, each once, in the order of the tables."""

@@ -14,7 +14,10 @@ import pandas as pd
 from tracekit.model.trace import Issue, Trace
 from tracekit.text import format_duration
 
-_FRAMES = ("samples", "intervals", "signposts", "tracks", "thread_states", "metrics", "engine_log")
+_FRAMES = (
+    *("samples", "intervals", "signposts", "tracks", "thread_states", "metrics", "engine_log"),
+    "model_requests",
+)
 _EVENTS = ("samples", "intervals", "signposts")
 _TIMES = ("time_ns", "start_ns", "end_ns")
 

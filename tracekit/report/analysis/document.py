@@ -56,7 +56,8 @@ def build_document(
     absent = {*extent.left_out, *left_out}
     absent |= set() if analysis.thread_work is not None else {"threads"}
     absent |= set() if analysis.joined_models else {"operators"}
-    absent |= {"requests"} if analysis.generations is None else set()
+    has_requests = analysis.generations is not None or len(analysis.trace.model_requests) > 0
+    absent |= set() if has_requests else {"requests"}
     if not has_timed_sections(analysis):
         absent |= _TIMED
     builders: dict[str, Builder] = {

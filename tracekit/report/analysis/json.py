@@ -90,6 +90,7 @@ def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
         "submissions": [_model_submissions(model) for model in analysis.submission_summary],
         "models": _models(analysis.joined_models),
         "requests": _requests(analysis),
+        "reported_requests": _reported_requests(analysis.trace),
         "summary": _summary(analysis),
         "issues": build_issue_documents(analysis),
     }
@@ -130,6 +131,14 @@ def _requests(analysis: Analysis) -> list[dict[str, Any]]:
     from tracekit.report.analysis.json_requests import build_requests_document
 
     return build_requests_document(analysis)
+
+
+def _reported_requests(trace: Trace) -> list[dict[str, Any]]:
+    if not len(trace.model_requests):
+        return []
+    from tracekit.report.analysis.json_requests import convert_rows
+
+    return convert_rows(trace.frame("model_requests"))
 
 
 def _model_submissions(model: ModelSubmissions) -> dict[str, Any]:

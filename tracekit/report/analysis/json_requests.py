@@ -16,13 +16,14 @@ def build_requests_document(analysis: Analysis) -> list[dict[str, Any]]:
     requests, tokens = REQUEST_COLUMNS.build(analysis), TOKEN_COLUMNS.build(analysis)
     numbers = tokens.pop("request").to_numpy(np.int64)
     edges = np.searchsorted(numbers, np.arange(len(requests) + 1) + 1)
-    entries = _convert_rows(tokens)
+    entries = convert_rows(tokens)
     return [
         {**request, "token_list": entries[edges[row] : edges[row + 1]]}
-        for row, request in enumerate(_convert_rows(requests))
+        for row, request in enumerate(convert_rows(requests))
     ]
 
 
-def _convert_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+def convert_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return an object per row, with null for what is missing."""
     plain = frame.astype(object).where(frame.notna(), None)
     return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]

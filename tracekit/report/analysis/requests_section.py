@@ -14,12 +14,14 @@ from tracekit.analysis.generation.phases import PHASES_OF_REQUEST, GenerationPha
 from tracekit.analysis.result import Analysis
 from tracekit.model.columns import IntArray
 from tracekit.report.analysis.extent import Extent
+from tracekit.report.analysis.reported_requests import build_reported_requests
 from tracekit.report.document.blocks import BarPart, Block, Column, Paragraph, Section, Table, count_note
 from tracekit.report.viewmodel.limits import Footnotes
 from tracekit.report.wording.budget import PART_WORDS
 from tracekit.report.wording.generation import (
     ABOUT,
     MEANING,
+    REPORTED_ABOUT,
     describe_token_engines,
     format_growth,
     format_rate,
@@ -40,12 +42,19 @@ MOST_REQUESTS = 12
 
 
 def build_requests(analysis: Analysis, extent: Extent, _notes: Footnotes) -> Section:
-    """Return the requests with their speed, then the parts of each phase."""
-    generations = analysis.generations
-    assert generations is not None, "a document without requests leaves this section out"
-    blocks = build_request_tables(generations, max(extent.most_calls, MOST_REQUESTS))
-    blocks += [Paragraph(MEANING), *map(Paragraph, iter_generation_notes(analysis, generations))]
-    return Section("requests", "Language models", tuple(blocks), ABOUT)
+    """Return the requests with their speed, then the parts of each phase, then those that are reported."""
+    generations, reported = analysis.generations, analysis.trace.model_requests
+    most_requests = max(extent.most_calls, MOST_REQUESTS)
+    blocks: list[Block] = []
+    about = []
+    if generations is not None:
+        blocks += build_request_tables(generations, most_requests)
+        blocks += [Paragraph(MEANING), *map(Paragraph, iter_generation_notes(analysis, generations))]
+        about.append(ABOUT)
+    if len(reported):
+        blocks += build_reported_requests(reported, most_requests)
+        about.append(REPORTED_ABOUT)
+    return Section("requests", "Language models", tuple(blocks), "; ".join(about))
 
 
 def build_request_tables(generations: Generations, most_requests: int) -> list[Block]:

@@ -21,6 +21,12 @@ MEANING = (
     " second are those of decode. The parts of a phase are all work of the app in its time; gaps are time in"
     " no call, sampling and cache the parts of the gaps in such steps."
 )
+REPORTED_ABOUT = "requests to Foundation Models: lengths measured, tokens reported"
+REPORTED_MEANING = (
+    "Foundation Models reports a request as a whole: its tables have no first token, and no engine. So"
+    " response/s counts the tokens of the response over the whole request, with the time before the first of"
+    " them. If the prompt's tokens include cached ones is not documented."
+)
 _MOST_TRENDS = 12
 
 
