@@ -49,15 +49,21 @@ class HistoryStore:
         return [dict(zip(names, row, strict=True)) for row in zip(*plain_columns(answer), strict=True)]
 
     def list_recordings(self, app: str, device: str, model: str, builds: list[str]) -> list[dict[str, Any]]:
-        """Return the recordings of builds on a device with calls of a model, the first fifty of each."""
+        """Return the recordings of builds on a device with calls of a model or requests to it.
+
+        The first fifty of each build are listed.
+        """
+        import pyarrow as pa
         import pyarrow.dataset as pds
 
         of_device = (pds.field("app") == app) & (pds.field("device") == device)
         dataset = self._open_dataset()
-        of_model = (pds.field("model") == model) | (pds.field("label") == model)
+        of_model = pds.field("model") == model
         of_builds = pds.field("build").isin(builds)
-        with_model = dataset.open_table("models").to_table(
-            columns=["recording"], filter=of_device & of_model & of_builds
+        conditions = {"models": of_model | (pds.field("label") == model), "requests": of_model}
+        with_model = pa.concat_tables(
+            dataset.open_table(name).to_table(columns=["recording"], filter=of_device & of_builds & condition)
+            for name, condition in conditions.items()
         )
         is_shown = of_device & pds.field("recording").isin(with_model["recording"].combine_chunks())
         table = dataset.open_table("recordings")

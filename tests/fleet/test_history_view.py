@@ -48,12 +48,12 @@ def changes(view: dict[str, Any], model: str, device: str) -> list[dict[str, Any
 
 
 def test_a_series_that_changed_has_its_levels_and_the_others_have_none(view: dict[str, Any]) -> None:
-    points = row(view, "Encoder", PHONE)["p50"]
+    points = row(view, "Encoder", PHONE)["main"]
     levels = dict(zip(points["build"], points["level"], strict=True))
     assert len(set(levels.values())) == 2
     assert [levels[build] == levels[0] for build in (19, 20, 29)] == [True, False, False]
     assert levels[20] / levels[19] == pytest.approx(1.1, abs=0.015)
-    assert row(view, "Segmenter", PHONE)["p50"]["level"] == []
+    assert row(view, "Segmenter", PHONE)["main"]["level"] == []
 
 
 def test_a_change_that_people_accepted_is_marked(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_engines_that_are_not_measured_are_a_band(view: dict[str, Any]) -> None:
 
 
 def test_an_update_of_the_system_is_in_the_points(view: dict[str, Any]) -> None:
-    systems = row(view, "Encoder", OLD)["p50"]["system"]
+    systems = row(view, "Encoder", OLD)["main"]["system"]
     assert systems[14:16] == ["iOS 27.0 (24A300)", "iOS 27.1 (24B5)"]
 
 
@@ -133,9 +133,9 @@ def test_points_have_the_interval_of_their_recordings(tmp_path: Path) -> None:
     (row,) = history_view(read_history_data(dataset), "")["rows"]
     logs = [math.log(length / 1e6) for length in lengths]
     half = 12.7062 * stdev(logs) / math.sqrt(2)  # Student's t of one degree of freedom
-    assert row["p50"]["ms"] == [pytest.approx(math.sqrt(110), rel=1e-4)]
-    assert row["p50"]["low"] == [pytest.approx(math.sqrt(110) * math.exp(-half), rel=1e-4)]
-    assert row["p50"]["high"] == [pytest.approx(math.sqrt(110) * math.exp(half), rel=1e-4)]
+    assert row["main"]["ms"] == [pytest.approx(math.sqrt(110), rel=1e-4)]
+    assert row["main"]["low"] == [pytest.approx(math.sqrt(110) * math.exp(-half), rel=1e-4)]
+    assert row["main"]["high"] == [pytest.approx(math.sqrt(110) * math.exp(half), rel=1e-4)]
     assert row["power"] == "has too few builds for a level: no change of it can be found yet"
 
 
@@ -144,7 +144,7 @@ def test_a_single_recording_has_no_interval(tmp_path: Path) -> None:
     model = {**place, "model": "evil\x1b[2J", "calls": 3, "p50_ns": 2e6, "source": "coreml"}
     dataset = write_dataset(tmp_path / "results", recordings=[place], models=[model])
     (row,) = history_view(read_history_data(dataset), "App")["rows"]
-    assert (row["p50"]["low"], row["p50"]["high"], row["model"]) == ([None], [None], r"evil\x1b[2J")
+    assert (row["main"]["low"], row["main"]["high"], row["model"]) == ([None], [None], r"evil\x1b[2J")
 
 
 def test_recordings_without_a_build_are_counted(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ class DatasetCalls:
         if self._windows["source"].iloc[int(model.rows[0])] in GIVEN_SOURCES:
             return
         label = "" if model.model else model.name
-        process = self._processes.get(model.pid, "")
+        process = self.processes.get(model.pid, "")
         copies = self._windows["copy"].to_numpy(object)[model.rows]
         names = sorted(set(copies))
         for name in names:
@@ -87,7 +87,8 @@ class DatasetCalls:
             )
 
     @cached_property
-    def _processes(self) -> Mapping[int, str]:
+    def processes(self) -> Mapping[int, str]:
+        """The names of the processes, by pid."""
         trace = self.analysis.trace
         names = dict(zip(trace.threads["pid"].tolist(), trace.threads["process"].tolist(), strict=True))
         target = {trace.info.pid: trace.info.process} if trace.info.pid is not None else {}

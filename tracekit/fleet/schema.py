@@ -64,6 +64,17 @@ def _build_engine_columns(engine: str) -> dict[str, Column]:
     }
 
 
+def _build_phase_columns(phase: str, edges: str) -> dict[str, Column]:
+    return {
+        f"{phase}_{engine.lower()}_ns": Column(
+            _NS,
+            f"Time of {phase}, {edges}, in which the {engine} worked for its process; null where nothing"
+            " shows that, or where the request shares time with another one of the process.",
+        )
+        for engine in ENGINES
+    }
+
+
 TABLES: Mapping[str, Mapping[str, Column]] = {
     "recordings": {
         **PLACE,
@@ -159,6 +170,27 @@ TABLES: Mapping[str, Mapping[str, Column]] = {
         "length_ns": Column(_NS, "Its length."),
         "busy_ns": Column(_NS, "Time that the engine worked in it; null if not measured."),
         "basis": Column(_TEXT, "How it is known."),
+    },
+    "requests": {
+        **PLACE,
+        "process": Column(_TEXT, "Its process; empty where it is not known."),
+        "pid": _OF_MODEL["pid"],
+        "model": Column(
+            _TEXT,
+            "The model, by signposts or the only one that its process calls; empty where none is sure.",
+        ),
+        "request": Column(_COUNT, "The number of the request to a language model, from 1, in order of time."),
+        "start_ns": Column(_NS, "Its begin, since the start of the run."),
+        "cut": Column(pa.bool_(), "The end of the recording cuts it."),
+        "source": Column(_TEXT, "What showed the request: os-signpost."),
+        "basis": Column(_TEXT, "How its times are known: measured."),
+        "prompt_tokens": Column(_COUNT, "The tokens of its prompt; null where it states none."),
+        "tokens": Column(_COUNT, "The tokens that it made; null where they may be another's."),
+        "first_token_ns": Column(_NS, "The time to the first token; null where none is seen."),
+        "decode_tokens": Column(_COUNT, "The tokens after the first; null where they may be another's."),
+        "decode_ns": Column(_NS, "The time from the first token to the last; null for fewer than two."),
+        **_build_phase_columns("prefill", "up to the first token"),
+        **_build_phase_columns("decode", "from the first token to the last"),
     },
     "findings": {
         **PLACE,

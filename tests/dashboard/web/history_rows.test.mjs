@@ -7,7 +7,8 @@ const { bandText, historyQuoted, pointLines } = await import("../../../dashboard
 const { buildAt, buildScale, engineParts, markKind, marksOf, markText, pointsByBuild, systemUpdates } = await import("../../../dashboard/tracekit_dashboard/assets/history/history_rows.js");
 
 const ROW = {
-  p50: { build: [3, 5], ms: [10, 11], low: [9, null], high: [11, null], runs: [5, 1], system: ["A", "B"], level: [10, 10] },
+  metric: "p50",
+  main: { build: [3, 5], ms: [10, 11], low: [9, null], high: [11, null], runs: [5, 1], system: ["A", "B"], level: [10, 10] },
   p90: { build: [3], ms: [14] },
   engines: { ANE: { build: [3, 4], low: [1, 0.2], high: [1, 0.6] }, CPU: { build: [3, 4], low: [0, 0.4], high: [0, 0.4] }, GPU: {} },
 };
@@ -19,7 +20,7 @@ test("values of a row are found by their build, and what a build lacks is absent
   const points = pointsByBuild(ROW);
   assert.deepEqual([...points.keys()].sort(), [3, 4, 5]);
   assert.deepEqual([points.get(3).p90, points.get(3).level], [14, 10]);
-  assert.equal(points.get(4).p50, undefined);
+  assert.equal(points.get(4).main, undefined);
   assert.deepEqual(systemUpdates(points), [[5, "B"]]);
 });
 

@@ -36,7 +36,7 @@ def test_the_view_follows_the_dataset(client: Callable[..., Any], tmp_path: Path
     made = client(fleet=dataset.path)
     view = made.get("/api/history", headers=HOST).get_json()
     assert (view["apps"], view["builds"], view["summary"]) == (["App"], ["1", "2"], "2 recordings.")
-    assert view["rows"][0]["p50"]["ms"] == [10, 12]
+    assert view["rows"][0]["main"]["ms"] == [10, 12]
     grown = rows("c", "3", 14)
     grown["recordings"] = [{**grown["recordings"][0], "content": "c", "run": 1, "state": "analyzed"}]
     dataset.append({name: arrow_rows(name, of_table) for name, of_table in grown.items()})

@@ -49,8 +49,9 @@ def query_command(
     """Run one SELECT, in DuckDB's SQL, over the tables of the dataset RESULTS.
 
     DESCRIBE, SHOW TABLES and SUMMARIZE read as well, and nothing else is run. The tables are recordings,
-    models, engines, calls, segments, findings, issues, energy and field; DESCRIBE calls lists the columns of
-    one, tracekit explain COLUMN what it means. A query opens no file and no address, and loads no extension.
+    models, engines, calls, segments, requests, findings, issues, energy and field; DESCRIBE calls lists the
+    columns of one, tracekit explain COLUMN what it means. A query opens no file and no address, and loads no
+    extension.
 
     \b
     Examples:

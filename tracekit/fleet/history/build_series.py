@@ -1,8 +1,9 @@
 """A dataset as series: one value per build, of each metric of a model on a device.
 
-The value of a run is the logarithm of a length, or the share of calls that an engine served as a band: from
-the calls that it certainly served to those that it may have served. The value of a build is the winsorised
-mean of its runs. A build without a recording that has the metric is absent; nothing is filled in.
+The value of a run is the logarithm of a length, of calls or of requests to a language model, or the share of
+calls that an engine served as a band: from the calls that it certainly served to those that it may have
+served. The value of a build is the winsorised mean of its runs. A build without a recording that has the
+metric is absent; nothing is filled in.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.comparison.cautions import THERMAL
+from tracekit.comparison.metrics import FIRST_TOKEN
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.history.build_order import order_builds
 from tracekit.fleet.schema import ANALYZED, ENGINES, METRICKIT
@@ -24,8 +26,15 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
 
 LENGTHS = ("p50", "p90", "mean")
+TOKEN_TIME = "time per token"  # noqa: S105 - of a language model
+REQUEST_LENGTHS = (FIRST_TOKEN, TOKEN_TIME)
+"""Of requests to language models. The time per token is the inverse of tokens per second in decode."""
 USED, UNKNOWN_SHARE = "used share", "unknown share"
-METRICS = (*LENGTHS, *(f"{engine} {share}" for engine in ENGINES for share in (USED, UNKNOWN_SHARE)))
+METRICS = (
+    *LENGTHS,
+    *REQUEST_LENGTHS,
+    *(f"{engine} {share}" for engine in ENGINES for share in (USED, UNKNOWN_SHARE)),
+)
 """The metrics of a series, as ``tracekit check`` names them where it has them."""
 _HOT = THERMAL[2:]
 """Thermal states in which a device is slowed down: such a recording is about the device, not the build."""
@@ -49,7 +58,12 @@ class SeriesKey:
     @property
     def is_length(self) -> bool:
         """Whether its values are logarithms of lengths in ns, not shares."""
-        return self.metric in LENGTHS
+        return self.metric in LENGTHS or self.is_of_requests
+
+    @property
+    def is_of_requests(self) -> bool:
+        """Whether its values are those of requests to language models, not of calls."""
+        return self.metric in REQUEST_LENGTHS
 
 
 @frozen
@@ -113,7 +127,12 @@ def read_history(dataset: Dataset, metrics: Sequence[str] = METRICS) -> History:
         int((~analyzed).sum()), int((analyzed & ~has_build).sum()), int((hot & has_build).sum()), unplaced
     )
     values = pd.concat(
-        [*_build_length_values(dataset, metrics), *_build_share_values(dataset, metrics)], ignore_index=True
+        [
+            *_build_length_values(dataset, metrics),
+            *_build_request_values(dataset, metrics),
+            *_build_share_values(dataset, metrics),
+        ],
+        ignore_index=True,
     )
     used = set(recordings["recording"][analyzed & has_build & ~hot])
     values = values[values["recording"].isin(used).to_numpy(bool)]
@@ -180,6 +199,27 @@ def _build_length_values(dataset: Dataset, metrics: Sequence[str]) -> list[pd.Da
         logs = np.log(lengths[lengths > 0])
         parts.append(part.assign(metric=name, low=logs, high=logs, weight=part["calls"]))
     return parts
+
+
+def _build_request_values(dataset: Dataset, metrics: Sequence[str]) -> list[pd.DataFrame]:
+    """Return the median time to first token of each recording, and its decode time over its tokens."""
+    place = [name for name in (*_PLACE, "source", "basis") if name != "label"]
+    columns = ["first_token_ns", "decode_tokens", "decode_ns"]
+    frame = _read_frame(dataset, "requests", [*place, *columns]).astype(dict.fromkeys(columns, "float64"))
+    has_decode = (frame["decode_tokens"] > 0) & (frame["decode_ns"] > 0)
+    first_tokens = frame[frame["first_token_ns"] > 0].groupby(place, sort=True)
+    decodes = frame[has_decode].groupby(place, sort=True)
+    lengths = {
+        FIRST_TOKEN: (first_tokens["first_token_ns"].median(), first_tokens.size()),
+        TOKEN_TIME: (decodes["decode_ns"].sum() / decodes["decode_tokens"].sum(), decodes.size()),
+    }
+    return [
+        pd.DataFrame({"low": np.log(values), "high": np.log(values), "weight": counts})
+        .reset_index()
+        .assign(metric=name)
+        for name, (values, counts) in lengths.items()
+        if name in metrics
+    ]
 
 
 def _build_share_values(dataset: Dataset, metrics: Sequence[str]) -> list[pd.DataFrame]:

@@ -5,25 +5,23 @@ from __future__ import annotations
 from tracekit.fleet.questions.question import (
     BUILD,
     MODEL,
+    MOST_DEGREES,
     OF,
     OF_MODEL,
     PLACE,
+    STUDENT,
     SYSTEM,
     WHERE,
     declare_question,
 )
-from tracekit.statistics.distributions import t_quantile
 
-_MOST_DEGREES = 100
-_STUDENT = ", ".join(f"({df}, {t_quantile(0.975, df):.6f})" for df in range(1, _MOST_DEGREES + 1))
-"""Student's t of 95 % intervals; with more recordings that of 101, which is a little too wide."""
 _SOURCE = {"source": ("What showed the calls: lengths of other sources cannot be compared.", "")}
 
 LATENCY = declare_question(
     "latency",
     "Latency of calls, cold and warm, with intervals",
     f"""
-    WITH student(degrees, t) AS (VALUES {_STUDENT}),
+    WITH student(degrees, t) AS (VALUES {STUDENT}),
     of_model AS (
         SELECT *, {MODEL} AS name, coalesce(source, '') AS shown_by FROM models WHERE {OF_MODEL}),
     runs AS (
@@ -45,7 +43,7 @@ LATENCY = declare_question(
         exp(mean - t * spread / sqrt(recordings)) / 1e6 AS low_ms,
         exp(mean + t * spread / sqrt(recordings)) / 1e6 AS high_ms,
         p90 / 1e6 AS p90_ms
-    FROM summed LEFT JOIN student ON degrees = least(recordings - 1, {_MOST_DEGREES})
+    FROM summed LEFT JOIN student ON degrees = least(recordings - 1, {MOST_DEGREES})
         LEFT JOIN build_places USING (app, build)
     ORDER BY model, device, system, place NULLS FIRST, source, state""",
     {

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tracekit.fleet.dataset_answer import AnswerColumn
 from tracekit.fleet.dataset_query import Parameter
 from tracekit.frozen import frozen
+from tracekit.statistics.distributions import t_quantile
 
 MODEL = "coalesce(nullif(model, ''), label, '')"
 """The name of a row's model: calls that name none have the label of what showed them."""
@@ -20,6 +21,9 @@ IN_PLACE = """
 OF_MODEL = f"{IN_PLACE} AND ($model = '' OR {MODEL} = $model)"
 """The same for tables with the columns of a model."""
 
+MOST_DEGREES = 100
+STUDENT = ", ".join(f"({df}, {t_quantile(0.975, df):.6f})" for df in range(1, MOST_DEGREES + 1))
+"""Student's t of 95 % intervals; with more recordings that of 101, which is a little too wide."""
 _COMMON = {
     "app": ("", "Only this app."),
     "device": ("", "Only this device, by its name or its model."),

@@ -14,7 +14,7 @@ from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.dataset_answer import DatasetAnswer
 from tracekit.fleet.dataset_query import Parameter, connect_tables, select
 from tracekit.fleet.history.build_order import order_builds
-from tracekit.fleet.questions import costs, engines, lengths, quality
+from tracekit.fleet.questions import costs, engines, language_models, lengths, quality
 from tracekit.fleet.questions.question import Question
 from tracekit.fleet.schema import ENGINES, METRICKIT, TABLES
 from tracekit.frozen import frozen
@@ -22,7 +22,13 @@ from tracekit.text import printable
 
 QUESTIONS: Mapping[str, Question] = {
     question.name: question
-    for question in (*engines.QUESTIONS, *lengths.QUESTIONS, *costs.QUESTIONS, *quality.QUESTIONS)
+    for question in (
+        *engines.QUESTIONS,
+        *lengths.QUESTIONS,
+        *language_models.QUESTIONS,
+        *costs.QUESTIONS,
+        *quality.QUESTIONS,
+    )
 }
 
 _BUILD_PLACES = pa.schema([("app", pa.string()), ("build", pa.string()), ("place", pa.int64())])

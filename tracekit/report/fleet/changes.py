@@ -15,8 +15,13 @@ from tracekit.text import format_ms_or_us, plural, printable
 
 def series_name(key: SeriesKey) -> str:
     """Return ``Encoder on iPhone 17 Pro (iPhone18,1)``."""
-    model = printable(key.model) or "calls without a model"
+    model = name_model(key.model, is_of_requests=key.is_of_requests)
     return f"{model} on {device_name(key.device, key.device_model)}"
+
+
+def name_model(model: str, *, is_of_requests: bool) -> str:
+    """Return a model's name, or words for calls or requests that name none."""
+    return printable(model) or f"{'requests' if is_of_requests else 'calls'} without a model"
 
 
 def device_name(device: str, device_model: str) -> str:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from tracekit.fleet.history.build_series import History
+from tracekit.fleet.history.build_series import REQUEST_LENGTHS, History
 from tracekit.fleet.history.change_gate import Gate
 from tracekit.fleet.history.series_changes import SeriesChange
 from tracekit.report.checks.wording import reason
@@ -40,6 +40,7 @@ from tracekit.text import PARAGRAPH_WIDTH, plural, printable
 
 SCHEMA = "tracekit-fleet-check/1"
 _MOST = 20
+_POWER_METRICS = ("p50", *REQUEST_LENGTHS)
 
 
 def to_text(gate: Gate, name: str) -> str:
@@ -94,16 +95,16 @@ def _list_changes(gate: Gate) -> tuple[Block, ...]:
 
 
 def _iter_powers(gate: Gate) -> Iterator[str]:
-    lacking = 0
+    lacking: Counter[str] = Counter()
     for series, key in enumerate(gate.history.keys):
-        if key.metric == "p50" and key.app in gate.builds:
+        if key.metric in _POWER_METRICS and key.app in gate.builds:
             power = power_of_series(gate.history, gate.changes, series)
             if power is None:
-                lacking += 1
+                lacking[key.metric] += 1
             else:
-                yield f"{series_name(key)}: p50 {power_text(power)}"
-    if lacking:
-        yield f"{lacking:,} series of p50 with too few builds for a level: they show no change yet"
+                yield f"{series_name(key)}: {key.metric} {power_text(power)}"
+    for metric, count in lacking.items():
+        yield f"{count:,} series of {metric} with too few builds for a level: they show no change yet"
 
 
 def _iter_absent(gate: Gate) -> Iterator[str]:

@@ -22,6 +22,7 @@ from tracekit.report.fleet.changes import (
     accepting_command,
     change_text,
     evidence_text,
+    name_model,
     power_of_series,
     power_text,
     settling_command,
@@ -30,14 +31,15 @@ from tracekit.statistics.distributions import t_quantile
 from tracekit.text import format_percent, plural, printable
 
 _SHOWN_METRICS = tuple(metric for metric in METRICS if metric != "mean")
+_P50 = "p50"
 _MS = 1e6
 _DIGITS = 5
 _ENGINE_NAMES = {"ANE": "Neural Engine"}
 _BASES = ("measured", "sampled", "inferred", "")
 """The better known first: an engine of a build is shown by the best basis that the build has."""
 
-Row = tuple[str, str, str, str, str]
-"""Device, its model, the model, and source and basis of lengths."""
+Row = tuple[str, str, str, str, str, str]
+"""Device, its model, the model, source and basis of lengths, and the metric that is drawn as dots."""
 
 
 @frozen(eq=False)
@@ -119,7 +121,8 @@ def _describe_history(data: HistoryData) -> str:
 
 
 def _find_row(key: SeriesKey) -> Row:
-    return (key.device, key.device_model, key.model, key.source, key.basis)
+    main = key.metric if key.is_of_requests else _P50
+    return (key.device, key.device_model, key.model, key.source, key.basis, main)
 
 
 def _group_rows(history: History, app: str) -> dict[Row, list[int]]:
@@ -134,27 +137,28 @@ def _group_rows(history: History, app: str) -> dict[Row, list[int]]:
         if key.is_length:
             rows.setdefault(_find_row(key), []).append(series)
     for place, series_of_model in shares.items():
-        matching = [row for row in rows if row[:3] == place] or [(*place, "", "")]
+        matching = [row for row in rows if row[:3] == place] or [(*place, "", "", _P50)]
         for row in matching:
             rows[row] = rows.get(row, []) + series_of_model
     return dict(sorted(rows.items(), key=lambda item: (item[0][2], item[0][0], item[0])))
 
 
 def _build_row(data: HistoryData, row: Row, series: Sequence[int], changed: frozenset[int]) -> dict[str, Any]:
-    device, device_model, model, source, basis = row
+    device, device_model, model, source, basis, metric = row
     by_metric: dict[str, list[int]] = {}
     for number in series:
         by_metric.setdefault(data.history.keys[number].metric, []).append(number)
-    p50 = by_metric.get("p50", [])
+    main = by_metric.get(metric, [])
     return {
-        "model": printable(model) or "calls without a model",
+        "model": name_model(model, is_of_requests=metric != _P50),
         "device": printable(device),
         "deviceModel": printable(device_model),
         "chip": printable(data.chips.get(device, "")),
         "source": printable(source),
         "basis": printable(basis),
-        "power": power_text(power_of_series(data.history, data.changes, p50[0])) if p50 else "no lengths",
-        "p50": {**_list_lengths(data.history, p50), "level": _list_levels(data.history, p50, changed)},
+        "metric": metric,
+        "power": power_text(power_of_series(data.history, data.changes, main[0])) if main else "no lengths",
+        "main": {**_list_lengths(data.history, main), "level": _list_levels(data.history, main, changed)},
         "p90": _list_lengths(data.history, by_metric.get("p90", [])),
         "engines": {
             engine: _list_shares(data.history, by_metric.get(f"{engine} {USED}", [])) for engine in ENGINES

@@ -16,9 +16,9 @@ export function bandText([low, high]) {
 /** The values of a build in a few lines of text. */
 export function pointLines(point) {
   const lines = [];
-  if (point.p50) {
+  if (point.main) {
     const interval = point.low === null ? "no interval of one run" : `95 % interval ${point.low} … ${point.high} ms`;
-    lines.push(`p50 ${point.p50} ms (${interval}; ${point.runs} ${point.runs === 1 ? "run" : "runs"})`);
+    lines.push(`${point.metric} ${point.main} ms (${interval}; ${point.runs} ${point.runs === 1 ? "run" : "runs"})`);
   }
   if (point.p90) lines.push(`p90 ${point.p90} ms`);
   const engines = Object.entries(point.engines).filter(([, [, high]]) => high > 0);
@@ -63,7 +63,7 @@ export function showPicked(aside, { view, row, points, picked }) {
   aside.replaceChildren(
     title,
     make("h3", {}, `Build ${view.builds[first]} and build ${view.builds[second]}`),
-    comparedTable(before, after, [view.builds[first], view.builds[second]]),
+    comparedTable(row, before, after, [view.builds[first], view.builds[second]]),
     make("p", { className: "note" }, "Differences of two builds picked by eye are not tested. Record both in turn to settle one."),
     ...partsSection(view, row, view.builds[first], view.builds[second]),
     ...recordingsSection(view, row, view.builds[first], view.builds[second]),
@@ -82,10 +82,10 @@ function section(title, texts) {
   return texts.length > 0 ? [make("h3", {}, title), ...texts.map((text) => make("p", {}, text))] : [];
 }
 
-function comparedTable(before, after, names) {
+function comparedTable(row, before, after, names) {
   const rows = [];
-  for (const name of ["p50", "p90"]) {
-    if (before[name] && after[name]) rows.push([name, `${before[name]} ms`, `${after[name]} ms`, percentText(after[name] / before[name])]);
+  for (const [name, title] of [["main", row.metric], ["p90", "p90"]]) {
+    if (before[name] && after[name]) rows.push([title, `${before[name]} ms`, `${after[name]} ms`, percentText(after[name] / before[name])]);
   }
   for (const engine of Object.keys(ENGINE_NAMES)) {
     const [left, right] = [before.engines[engine], after.engines[engine]];
@@ -110,8 +110,9 @@ function addressOf(kind, view, row, before, after) {
   return `/api/history/${kind}?${query}`;
 }
 
-/** The parts of the call in both builds; filled when the server has them. */
+/** The parts of the call in both builds; filled when the server has them. A row of requests to language models is of no calls. */
 function partsSection(view, row, before, after) {
+  if (row.metric !== "p50") return [];
   const place = make("div", {}, make("p", { className: "note" }, "Loading …"));
   fetchResult(addressOf("parts", view, row, before, after), (response) => response.json()).then(
     ({ parts }) => place.replaceChildren(partsTable(parts.filter(({ source }) => source === row.source))),

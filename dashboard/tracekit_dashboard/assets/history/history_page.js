@@ -133,9 +133,9 @@ function rowElement(page, row) {
   return make("section", { className: "history-row", "aria-label": `${row.model}, ${row.device}` }, name, make("div", { className: "history-plot" }, chart));
 }
 
-function latestText({ p50, p90 }) {
-  const [length, high] = [p50.ms?.at(-1), p90.ms?.at(-1)];
-  return length ? `p50 ${length.toPrecision(4)} ms${high ? `, p90 ${high.toPrecision(4)}` : ""}` : "";
+function latestText({ metric, main, p90 }) {
+  const [length, high] = [main.ms?.at(-1), p90.ms?.at(-1)];
+  return length ? `${metric} ${length.toPrecision(4)} ms${high ? `, p90 ${high.toPrecision(4)}` : ""}` : "";
 }
 
 function fillRow(page, chart) {

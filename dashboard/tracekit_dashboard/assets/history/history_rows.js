@@ -26,13 +26,13 @@ export function buildAt(scale, x) {
   return Math.min(scale.last, Math.max(scale.first, build));
 }
 
-/** The values of a row by build: { p50, low, high, p90, level, runs, system, engines }, for the builds that have any. */
+/** The values of a row by build: { metric, main, low, high, p90, level, runs, system, engines }, for the builds that have any. */
 export function pointsByBuild(row) {
   const points = new Map();
   const of = (build) => points.get(build) ?? points.set(build, { engines: {} }).get(build);
-  (row.p50.build ?? []).forEach((build, index) => {
-    const { ms, low, high, runs, system, level } = row.p50;
-    Object.assign(of(build), { p50: ms[index], low: low[index], high: high[index], runs: runs[index], system: system[index], level: level[index] });
+  (row.main.build ?? []).forEach((build, index) => {
+    const { ms, low, high, runs, system, level } = row.main;
+    Object.assign(of(build), { metric: row.metric, main: ms[index], low: low[index], high: high[index], runs: runs[index], system: system[index], level: level[index] });
   });
   (row.p90.build ?? []).forEach((build, index) => (of(build).p90 = row.p90.ms[index]));
   for (const [engine, { build = [], low, high }] of Object.entries(row.engines)) {
@@ -62,10 +62,10 @@ export function systemUpdates(points) {
   return updates;
 }
 
-/** Marks of one row, one for each build with changes: { first, changes }, lengths and p50 first. */
+/** Marks of one row, one for each build with changes: { first, changes }, lengths first, p90 last. */
 export function marksOf(changes) {
   const marks = new Map();
-  const order = (change) => (change.metric === "p50" ? 0 : change.isLength ? 2 : 1);
+  const order = (change) => (change.metric === "p90" ? 2 : change.isLength ? 0 : 1);
   for (const change of [...changes].sort((left, right) => order(left) - order(right))) {
     if (!marks.has(change.first)) marks.set(change.first, { first: change.first, changes: [] });
     marks.get(change.first).changes.push(change);
@@ -106,7 +106,7 @@ export function drawHistoryRow(points, marks, scale, picked) {
 }
 
 function historyDrawScale(svg, ticks, shown, scale) {
-  const values = shown.flatMap(([, { p50, low, high, p90 }]) => [p50, low, high, p90]).filter((value) => value > 0);
+  const values = shown.flatMap(([, { main, low, high, p90 }]) => [main, low, high, p90]).filter((value) => value > 0);
   if (values.length === 0) return null;
   const least = values.reduce((left, right) => Math.min(left, right));
   const most = values.reduce((left, right) => Math.max(left, right));
@@ -129,11 +129,11 @@ function drawBar(svg, scale, build, engines) {
   }
 }
 
-function drawPoint(svg, scale, build, { p50, low, high, p90, level }, yOf) {
+function drawPoint(svg, scale, build, { main, low, high, p90, level }, yOf) {
   const x = scale.xOf(build);
   if (level) svg.append(makeSvg("line", { class: "history-level", x1: x - scale.step / 2, x2: x + scale.step / 2, y1: yOf(level), y2: yOf(level) }));
   if (low !== null && high !== null && low !== undefined) svg.append(makeSvg("line", { class: "history-interval", x1: x, x2: x, y1: yOf(low), y2: yOf(high) }));
-  if (p50) svg.append(makeSvg("circle", { class: "history-p50", cx: x, cy: yOf(p50), r: 3 }));
+  if (main) svg.append(makeSvg("circle", { class: "history-main", cx: x, cy: yOf(main), r: 3 }));
   if (p90) svg.append(makeSvg("circle", { class: "history-p90", cx: x, cy: yOf(p90), r: 1.7 }));
 }
 

@@ -1,0 +1,60 @@
+"""The requests to language models of an analysis as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tracekit.analysis.budget.parts import EXECUTING
+from tracekit.analysis.generation.generations import Generations
+from tracekit.analysis.result import Analysis
+from tracekit.fleet.schema import ENGINES
+from tracekit.model.columns import IntArray
+from tracekit.model.vocabulary import Basis, Engine
+
+SIGNPOSTS = "os-signpost"
+"""The source of requests that signposts mark."""
+
+
+def build_request_columns(analysis: Analysis, processes: Mapping[int, str]) -> dict[str, Any]:
+    """Return the columns of the table ``requests``; ``processes`` are the names by pid."""
+    generations = analysis.generations
+    if generations is None:
+        return {"request": []}
+    requests, count = generations.requests, len(generations)
+    return {
+        "process": [processes.get(pid, "") for pid in requests.pid.tolist()],
+        "pid": _mask_negative(requests.pid),
+        "model": generations.models,
+        "request": np.arange(1, count + 1),
+        "start_ns": requests.start_ns,
+        "cut": requests.is_cut,
+        "source": [SIGNPOSTS] * count,
+        "basis": [str(Basis.MEASURED)] * count,
+        "prompt_tokens": _mask_negative(requests.prompt_tokens),
+        "tokens": _mask_negative(generations.token_counts),
+        "first_token_ns": _mask_negative(generations.first_token_ns),
+        "decode_tokens": _mask_negative(generations.decode_tokens),
+        "decode_ns": pa.array(generations.decode_ns, mask=generations.decode_ns <= 0),
+        **dict(_iter_engine_columns(analysis, generations)),
+    }
+
+
+def _iter_engine_columns(analysis: Analysis, generations: Generations) -> Iterator[tuple[str, pa.Array]]:
+    """Yield the time of each engine in each phase."""
+    known = {*analysis.measured.reported}
+    if analysis.trace.weight_unit == "ns" and len(analysis.trace.samples):
+        known.add(Engine.CPU)
+    for phase, positions in generations.phase_rows.items():
+        is_alone = (positions >= 0) & ~generations.requests.overlaps
+        for name in ENGINES:
+            times = generations.phase_budgets.by_part[EXECUTING[Engine(name)]]
+            is_missing = ~(is_alone & (Engine(name) in known))
+            yield f"{phase}_{name.lower()}_ns", pa.array(np.append(times, 0)[positions], mask=is_missing)
+
+
+def _mask_negative(values: IntArray) -> pa.Array:
+    return pa.array(values.astype(np.int64), mask=values < 0)
