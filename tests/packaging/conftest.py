@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from package_support import BUILD_WHEEL, build, copy_project
 
 
@@ -20,9 +21,19 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def wheel_file(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this system, where no later build removes it."""
-    return Path(shutil.move(build(tree, BUILD_WHEEL), tmp_path_factory.mktemp("wheel")))
+def wheel_file(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, worker_id: str
+) -> Path:
+    """The wheel of this system, where no later build removes it; built once for all processes of a run."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "wheel"
+    with FileLock(f"{folder}.lock"):
+        if not folder.is_dir():
+            built = build(request.getfixturevalue("tree"), BUILD_WHEEL)
+            folder.mkdir()
+            shutil.move(built, folder)
+    (wheel,) = folder.iterdir()
+    return wheel
 
 
 @pytest.fixture(scope="session")
