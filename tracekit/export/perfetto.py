@@ -11,15 +11,10 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tracekit.analysis.result import Analysis
 from tracekit.export.export_view import ExportView, clean, require_times
+from tracekit.export.lanes import arrange_in_lanes
 from tracekit.export.perfetto_columns import encode_runs, iter_sample_packets
 from tracekit.export.runs import EngineRuns, iter_engine_runs
-from tracekit.export.spans import (
-    Span,
-    arrange_in_lanes,
-    build_interval_spans,
-    build_signpost_spans,
-    build_window_spans,
-)
+from tracekit.export.spans import Span, build_interval_spans, build_signpost_spans, build_window_spans
 
 _SEQUENCE = 1
 _LARGEST_ID = 2**31 - 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import field
 from typing import Any, TypeAlias
 
@@ -98,32 +97,6 @@ def build_signpost_spans(view: ExportView) -> dict[str, list[Span]]:
         track = f"{subsystem}/{category}" if subsystem or not category else category
         tracks.setdefault(track, []).append(span)
     return dict(sorted(tracks.items()))
-
-
-def arrange_in_lanes(spans: Iterable[Span]) -> list[list[Span]]:
-    """Return the spans in lanes, by first fit, so that any two of a lane are nested or disjoint.
-
-    Each lane is in order of time, outer spans first. A stack per lane holds the ends of the open
-    spans: a new span fits if it ends within the innermost of them.
-    """
-    lanes_filled: list[list[Span]] = []
-    open_: list[list[int]] = []  # per lane, the ends of the spans that a new one may lie in
-    for span in sorted(spans, key=lambda span: (span.start_ns, -span.end_ns)):
-        # First fit over spans by start, longer ones first:
-        #   a ───────────       lane 1   a, and b inside it
-        #     b ───             lane 2   c, which begins in a and ends after it
-        #         c ─────────
-        for lane, ends in zip(lanes_filled, open_, strict=True):
-            while ends and ends[-1] <= span.start_ns:
-                ends.pop()
-            if not ends or span.end_ns <= ends[-1]:
-                lane.append(span)
-                ends.append(span.end_ns)
-                break
-        else:
-            lanes_filled.append([span])
-            open_.append([span.end_ns])
-    return lanes_filled
 
 
 def _format_cell(value: Any) -> str:
