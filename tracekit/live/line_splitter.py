@@ -18,9 +18,13 @@ class LineSplitter:
         """Yield the lines that end in ``data``, without their ends; None for one that is too long."""
         first_part, *parts = data.split(b"\n")
         self._keep(first_part)
-        for part in parts:
-            yield self.finish()
-            self._keep(part)
+        if not parts:
+            return
+        yield self.finish()
+        *lines, last_part = parts
+        for line in lines:
+            yield line if len(line) <= MAX_LINE_BYTES else None
+        self._keep(last_part)
 
     def finish(self) -> bytes | None:
         """Return the line that has begun, as it is; None for one that is too long."""

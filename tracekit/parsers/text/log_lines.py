@@ -22,11 +22,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from tracekit.parsers.text.device_lines import (
     FORM,
@@ -41,6 +40,7 @@ _STAMP = (
     r"(?P<second>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:[.,](?P<fraction>\d{1,9}))?\d*"
     r"(?P<zone>Z|[+-]\d\d:?\d\d)?"
 )
+_TIMESTAMP = re.compile(_STAMP)
 _FORMS = tuple(
     re.compile(form)
     for form in (
@@ -82,8 +82,7 @@ _SECOND_NS = 10**9
 _KERNEL = "kernel"
 
 
-@dataclass(frozen=True, slots=True)
-class LogEntry:
+class LogEntry(NamedTuple):
     """One entry. ``time_ns`` counts from 1970, or from the system's start (``is_uptime``); None is unknown.
 
     Without a zone (``utc_offset_s`` is None), the time is local time, counted as if it were UTC.
@@ -113,7 +112,7 @@ class LogEntry:
 
     def make_continuation(self, line: str) -> LogEntry:
         """Return an entry of the same moment and process for a further line of a message."""
-        return replace(self, message=line[:_MAX_CHARACTERS])
+        return self._replace(message=line[:_MAX_CHARACTERS])
 
 
 def is_log(head: str) -> bool:
@@ -192,12 +191,12 @@ def parse_object(text: str) -> LogEntry | None:
         if event != _SIGNPOST and not is_loss:
             return None
         message = ""
-    stamp = re.match(_STAMP, _get_text(entry, "timestamp"))
-    moment = _parse_moment(stamp["second"], stamp["zone"] or "") if stamp else None
-    fraction = int((stamp["fraction"] or "0").ljust(9, "0")) if stamp else 0
+    stamp = _TIMESTAMP.match(_get_text(entry, "timestamp"))
+    second, fraction, zone = stamp.groups() if stamp else ("", "", "")
+    moment = _parse_moment(second, zone or "") if second else None
     signpost = _get_signpost(entry) if event == _SIGNPOST else None
     return LogEntry(
-        None if moment is None else moment[0] + fraction,
+        None if moment is None else moment[0] + int((fraction or "0").ljust(9, "0")),
         _clip(message),
         _name_file(_get_text(entry, "processImagePath")),
         _get_number(entry, "processID"),
@@ -237,7 +236,9 @@ def _name_file(path: str) -> str:
 
 def _get_text(entry: Mapping[str, Any], name: str) -> str:
     value = entry.get(name)
-    return _clip(value) if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return value if len(value) <= _MAX_CHARACTERS and value.isascii() else _clip(value)
 
 
 def _clip(text: str) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tracekit.model.vocabulary import LOGGED_WITHIN_NS
 from tracekit.parsers.text.log_lines import LogEntry
@@ -32,8 +33,7 @@ _MAX_WAITING = 2_000
 """Chosen limit on the entries of one millisecond: each may have some kilobytes of text."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedEntry:
+class PlacedEntry(NamedTuple):
     """An entry at its time in the stream, in nanoseconds since 1970 on the stream's first clock.
 
     ``is_after_step`` marks the first entry after the clock was set.

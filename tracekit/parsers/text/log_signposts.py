@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 
 import numpy as np
@@ -67,7 +67,7 @@ def arrange_signposts(entries: Sequence[LogEntry]) -> ArrangedLog | None:
     log, stream = ArrangedLog(), LogStream()
     for item in chain.from_iterable(_iter_items(entries, stream)):
         if isinstance(item, PlacedEntry):
-            log.lines.append(replace(item.entry, time_ns=item.time_ns))
+            log.lines.append(item.entry._replace(time_ns=item.time_ns))
         elif isinstance(item, SignpostInterval):
             log.intervals.append(item)
         elif isinstance(item, PlacedSignpost) and item.signpost.kind == "event":

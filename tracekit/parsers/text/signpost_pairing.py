@@ -14,8 +14,7 @@ until all are closed::
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 SignpostKind: TypeAlias = Literal["begin", "end", "event"]
 
@@ -29,8 +28,7 @@ _ANYWHERE = -2
 _Key: TypeAlias = tuple[str, str, str, int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Signpost:
+class Signpost(NamedTuple):
     """The part of a log's entry that is a signpost's alone."""
 
     kind: SignpostKind
@@ -39,8 +37,7 @@ class Signpost:
     scope: str
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedSignpost:
+class PlacedSignpost(NamedTuple):
     """A signpost at its time in the stream, with its process and thread; -1 is unknown."""
 
     time_ns: int
@@ -67,8 +64,7 @@ class PlacedSignpost:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SignpostInterval:
+class SignpostInterval(NamedTuple):
     """A Begin and its End."""
 
     begin: PlacedSignpost
