@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -83,11 +83,25 @@ class BudgetSums:
 
 @frozen(eq=False)
 class _Block:
-    """The budgets of neighbouring calls: sums per call and kind, and the pieces."""
+    """The budgets of neighbouring calls, from row ``first``: sums per call and kind, and the pieces.
 
+    ``cuts`` are the pieces of each of ``codes``: the row in the block, start and end.
+    """
+
+    first: int
     duration_ns: IntArray
     overlap_ns: IntArray
-    pieces: BudgetPieces
+    codes: Sequence[int]
+    cuts: Sequence[tuple[IntArray, IntArray, IntArray]]
+
+    @cached_property
+    def pieces(self) -> BudgetPieces:
+        """The pieces of all kinds."""
+        nothing = (np.zeros(0, np.int64),) * 3
+        window, starts, ends = (np.concatenate(column) for column in zip(nothing, *self.cuts, strict=True))
+        kind = np.repeat(np.array(self.codes, np.int8), [len(cut[0]) for cut in self.cuts])
+        order = np.lexsort((starts, window))
+        return BudgetPieces(window[order] + self.first, starts[order], ends[order], kind[order])
 
 
 class Budget:
@@ -178,9 +192,4 @@ def _build_block(layers: Layers, first: int) -> _Block:
     idle = layers.select_sampled(layers.lay_idle() & gaps & remaining)
     remaining = take(BudgetKind(BudgetPart.IDLE, Basis.INFERRED), idle, remaining)
     take(BudgetKind(BudgetPart.UNKNOWN, None), remaining, remaining)
-    nothing = (np.zeros(0, np.int64),) * 3
-    window, starts, ends = (np.concatenate(column) for column in zip(nothing, *cuts, strict=True))
-    kind_of_piece = np.repeat(np.array(codes, np.int8), [len(cut[0]) for cut in cuts])
-    order = np.lexsort((starts, window))
-    pieces = BudgetPieces(window[order] + first, starts[order], ends[order], kind_of_piece[order])
-    return _Block(duration, overlap, pieces)
+    return _Block(first, duration, overlap, codes, cuts)

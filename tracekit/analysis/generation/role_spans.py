@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracekit.analysis.engines.codes import is_among
+from tracekit.analysis.engines.codes import find_firsts, group_codes, is_among
 from tracekit.analysis.generation.span_rules import ROLE_CODE, SpanRole, SpanRule
 from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
@@ -89,15 +89,19 @@ def read_role_spans(trace: Trace, rules: Sequence[SpanRule]) -> RoleSpans:
 
 def _match_rules(frame: pd.DataFrame, rules: Sequence[SpanRule]) -> IntArray:
     """Return the number of the first rule that each signpost matches; -1 for none."""
-    rule_of_row = np.full(len(frame), -1, np.int64)
+    parts = ["subsystem", "category", "name"]
+    # Most signposts have the parts of another one: a rule is tried on each combination once.
+    group = group_codes(*(frame[part] for part in parts))
+    combinations = frame[parts].iloc[find_firsts(group, int(group.max(initial=-1)) + 1)]
+    rule_of_combination = np.full(len(combinations), -1, np.int64)
     for code, rule in reversed([*enumerate(rules)]):
-        is_match = np.ones(len(frame), bool)
-        for name, glob in zip(("subsystem", "category", "name"), rule.globs, strict=True):
+        is_match = np.ones(len(combinations), bool)
+        for part, glob in zip(parts, rule.globs, strict=True):
             expression = re.compile(translate(glob))
-            words = [word for word in frame[name].cat.categories.tolist() if expression.fullmatch(word)]
-            is_match &= is_among(frame[name], *words)
-        rule_of_row[is_match] = code
-    return rule_of_row
+            words = [word for word in frame[part].cat.categories.tolist() if expression.fullmatch(word)]
+            is_match &= is_among(combinations[part], *words)
+        rule_of_combination[is_match] = code
+    return rule_of_combination[group]
 
 
 def _extract_numbers(messages: pa.Array, key: str) -> IntArray:
