@@ -7,12 +7,13 @@ from pathlib import Path
 
 from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import tracekit  # noqa: E402 - of this checkout
-from docs.generators import fill_parts  # noqa: E402
+from docs.generators import fill_parts, has_parts  # noqa: E402
 from docs.generators.example_pages import write_pages  # noqa: E402
 
 project = "tracekit"
@@ -43,8 +44,14 @@ templates_path: list[str] = []
 def setup(app: Sphinx) -> None:
     """Fill the pages while they are read, and write the pages of sample recordings that they show."""
     app.add_lexer("mermaid", TextLexer)
+    app.connect("env-get-outdated", _list_made_pages)
     app.connect("source-read", _fill_page)
     app.connect("build-finished", _add_pages)
+
+
+def _list_made_pages(_app: Sphinx, env: BuildEnvironment, *_changes: set[str]) -> list[str]:
+    """Return the pages that a further build reads again: a part changes with the code, not with its page."""
+    return [name for name in env.found_docs if has_parts(Path(env.doc2path(name)).read_text("utf-8"))]
 
 
 def _fill_page(_app: Sphinx, _name: str, source: list[str]) -> None:

@@ -27,3 +27,8 @@ _PART = re.compile(r"^```\{generated\} (\S+)\n```$", re.MULTILINE)
 def fill_parts(text: str) -> str:
     """Return a page with its parts written out."""
     return _PART.sub(lambda part: PARTS[part[1]](), text)
+
+
+def has_parts(text: str) -> bool:
+    """Return True if a page has a part to be written out."""
+    return _PART.search(text) is not None

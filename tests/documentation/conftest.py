@@ -13,9 +13,10 @@ PROJECT_PAGES = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHA
 
 
 def is_current(site: Path) -> bool:
-    """Return True if a site was built after the last change of its pages; parts from registries are not looked at."""
+    """Return True if a site was built after the last change of its pages and of the code that parts are made from."""
     index = site / "searchindex.js"
-    sources = [path for path in (ROOT / "docs").rglob("*") if path.suffix in {".md", ".py", ".js", ".css"}]
+    files = [*(ROOT / "docs").rglob("*"), *(ROOT / "tracekit").rglob("*")]
+    sources = [path for path in files if path.suffix in {".md", ".py", ".js", ".css", ".toml"}]
     return index.exists() and index.stat().st_mtime > max(
         path.stat().st_mtime for path in sources + PROJECT_PAGES
     )

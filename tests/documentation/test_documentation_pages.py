@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from sphinx.application import Sphinx
 
 from docs.generators import PARTS, fill_parts
 from docs.generators.example_pages import PAGES as EXAMPLE_PAGES
@@ -68,3 +69,16 @@ def test_every_table_of_a_dataset_has_its_columns() -> None:
         section = text.split(f"\n### {heading}\n")[1].split("\n#")[0]
         names = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
         assert names == [name for name in columns if heading == "Every table" or name not in PLACE]
+
+
+def test_a_further_build_shows_what_changed_in_a_registry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "index.md").write_text("# Page\n\n```{generated} exit-codes\n```\n", "utf-8")
+    for words in ("before", "after"):
+        monkeypatch.setitem(PARTS, "exit-codes", words.title)
+        site = Sphinx(
+            tmp_path, ROOT / "docs", tmp_path / "out", tmp_path / "read", "text", status=None, warning=None
+        )
+        site.build()
+        assert words.title() in (tmp_path / "out/index.txt").read_text("utf-8")
