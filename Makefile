@@ -146,7 +146,8 @@ columns: $(READY) ## the JSON schema's columns of a call, and the skill for assi
 
 docs: $(READY) ## the documentation as a site in build/docs: checked for spelling, warnings are errors, nothing is fetched
 	$(BIN)/codespell --toml pyproject.toml README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs tracekit dashboard
-	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs build/docs
+	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs build/docs \
+	    || { rm -rf build/docs/.doctrees; exit 1; } # the next build reads a page with a warning again
 
 links: $(READY) ## fetch what the documentation links to on other sites, and name what is gone or has moved
 	$(BIN)/python -m sphinx --builder linkcheck --quiet docs build/links

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -27,6 +28,7 @@ myst_heading_anchors = 4
 myst_links_external_new_tab = False
 
 autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
 add_module_names = False
 suppress_warnings = ["myst.header"]  # a part that is made begins at the level that it has in its page
@@ -46,6 +48,8 @@ def setup(app: Sphinx) -> None:
     app.add_lexer("mermaid", TextLexer)
     app.connect("env-get-outdated", _list_made_pages)
     app.connect("source-read", _fill_page)
+    app.connect("autodoc-process-signature", _hide_fields)
+    app.connect("autodoc-process-docstring", _link_pages)
     app.connect("build-finished", _add_pages)
 
 
@@ -56,6 +60,16 @@ def _list_made_pages(_app: Sphinx, env: BuildEnvironment, *_changes: set[str]) -
 
 def _fill_page(_app: Sphinx, _name: str, source: list[str]) -> None:
     source[0] = fill_parts(source[0])
+
+
+def _hide_fields(_app: Sphinx, kind: str, *_described: object) -> tuple[str, str] | None:
+    """Return no parameters for a class: functions return its objects, and no caller makes one."""
+    return ("", "") if kind in {"class", "exception"} else None
+
+
+def _link_pages(_app: Sphinx, _kind: str, _name: str, _value: object, _options: object, lines: list[str]) -> None:
+    """Make links of the pages that a docstring names as files of the repository."""
+    lines[:] = [re.sub(r"docs/([\w-]+)\.md", r":doc:`/\1`", line) for line in lines]
 
 
 def _add_pages(app: Sphinx, error: Exception | None) -> None:

@@ -34,7 +34,7 @@ unknown, not zero.
 def list_recipes() -> str:
     """Return the table of recipes."""
     return _BEGIN + "".join(
-        f"| `{recipe.name}` | {recipe.question} | `{recipe.api}` | [{recipe.chapter}]({recipe.chapter}) |\n"
+        f"| `{recipe.name}` | {recipe.question} | `{recipe.api}` | []({recipe.chapter}) |\n"
         for recipe in RECIPES
     )
 
