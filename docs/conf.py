@@ -67,7 +67,9 @@ def _hide_fields(_app: Sphinx, kind: str, *_described: object) -> tuple[str, str
     return ("", "") if kind in {"class", "exception"} else None
 
 
-def _link_pages(_app: Sphinx, _kind: str, _name: str, _value: object, _options: object, lines: list[str]) -> None:
+def _link_pages(
+    _app: Sphinx, _kind: str, _name: str, _value: object, _options: object, lines: list[str]
+) -> None:
     """Make links of the pages that a docstring names as files of the repository."""
     lines[:] = [re.sub(r"docs/([\w-]+)\.md", r":doc:`/\1`", line) for line in lines]
 

@@ -155,6 +155,7 @@ class ProgramStream:
             self._errors.close()
             raise UsageError(
                 f"{printable(command[0])} cannot be started: {error.strerror or error}."
+                " Check its name and that it is installed."
             ) from error
         assert self._process.stdout is not None  # a pipe
         self._pipe = PipeStream(self._process.stdout)

@@ -1,7 +1,7 @@
 """``tracekit-view/2``: the data of a recording's page, as a header of plain data and the arrays it names.
 
-``payload`` lays the block out, and ``assets/data/decode.js`` lists the arrays. The report's page and the dashboard
-read it; it contains no markup.
+``payload`` lays the block out, and ``assets/data/decode.js`` lists the arrays. The report's page and the
+dashboard read it; it contains no markup.
 """
 
 from __future__ import annotations
