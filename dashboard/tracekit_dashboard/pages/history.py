@@ -10,7 +10,8 @@ from tracekit_dashboard.pages.components import Node
 
 _ABOUT = (
     "Each dot is the median length of calls in a build's recordings (their winsorised mean), with a 95 %"
-    " interval over them; the smaller dot is the 90th percentile. The line of a model that changed is its"
+    " interval over them; the smaller dot is the 90th percentile. In the rows of a language model, a dot is"
+    " the time to first token, or the time per token in decode. The line of a model that changed is its"
     " level, fitted to all builds at once. The bar below has the engines that served the calls, a call of"
     " several engines under each; what could not be determined is hatched."
 )

@@ -130,7 +130,7 @@ function rowElement(page, row) {
   chart.style.cssText = `height:${HISTORY_ROW_HEIGHT}px;width:${page.scale.width}px`;
   chart.dataset.row = row.number;
   bindChart(page, row, chart);
-  return make("section", { className: "history-row", "aria-label": `${row.model}, ${row.device}` }, name, make("div", { className: "history-plot" }, chart));
+  return make("section", { className: "history-row", "aria-label": [row.model, row.device, ...(row.metric === "p50" ? [] : [row.metric])].join(", ") }, name, make("div", { className: "history-plot" }, chart));
 }
 
 function latestText({ metric, main, p90 }) {
