@@ -234,5 +234,5 @@ def main() -> None:
       tracekit analyze MyApp.trace     the engine of each inference, as text
       tracekit recipes MyApp.trace     the questions that it answers, with the answers
       tracekit tables MyApp.trace      the tables of a recording
-      tracekit demo                    two recordings that come with it, and what to look at
+      tracekit demo                    two recordings that come with it
     """
