@@ -9,7 +9,7 @@ import numpy as np
 
 from tracekit.analysis.budget.axis import CallAxis
 from tracekit.analysis.budget.budget import Budget, BudgetPieces
-from tracekit.analysis.budget.parts import BUDGET_KINDS, BUDGET_PARTS, BudgetPart
+from tracekit.analysis.budget.parts import BUDGET_KINDS, BUDGET_PARTS, KIND_CODE, BudgetPart
 from tracekit.analysis.budget.run_layers import Evidence
 from tracekit.analysis.engines.assignment import assign_samples
 from tracekit.analysis.engines.codes import group_codes
@@ -55,8 +55,13 @@ def sum_budgets(analysis: AnalyzedRun, phases: Phases, is_shared: BoolArray) -> 
     pid_of_owner[owner] = phases.pid[filled]
     budget = _build_budget(analysis, starts, ends, pid_of_owner[owners])
     range_of_phase = find_latest(owners, starts, owner, phases.start_ns[filled])
+    is_range = ~is_shared[filled]
+    columns = np.array([KIND_CODE[kind] for kind in budget.sums.kinds], np.int64)
+    duration_ns[np.ix_(filled[is_range], columns)] = budget.sums.duration_ns[range_of_phase[is_range]]
     for first, stop in budget.blocks:
-        inside = np.flatnonzero((range_of_phase >= first) & (range_of_phase < stop))
+        inside = np.flatnonzero(~is_range & (range_of_phase >= first) & (range_of_phase < stop))
+        if not len(inside):
+            continue
         rows, axis = filled[inside], CallAxis(starts[first:stop], ends[first:stop])
         shift = axis.begins[range_of_phase[inside] - first] - starts[range_of_phase[inside]]
         places = phases.start_ns[rows] + shift, phases.end_ns[rows] + shift

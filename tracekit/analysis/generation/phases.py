@@ -10,6 +10,7 @@ import numpy as np
 
 from tracekit.analysis.engines.codes import group_codes, group_positions, is_among
 from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet, merge_by_group
+from tracekit.analysis.engines.ranges import list_positions
 from tracekit.analysis.generation.marked_requests import find_latest
 from tracekit.analysis.generation.role_spans import UNKNOWN, RoleSpans
 from tracekit.analysis.run import AnalyzedRun
@@ -126,10 +127,14 @@ def _measure_sampled(
     if trace.weight_unit != "ns" or not len(spans) or not len(trace.samples):
         return np.zeros(len(pid), np.int64)
     tids, pids = (np.append(trace.threads[name].to_numpy(np.int64), -1) for name in ("tid", "pid"))
+    sample_times = trace.samples["time_ns"].to_numpy(np.int64)
+    # Most samples are in no span of any thread: samples are in order of time, so the others are ranges.
+    in_spans = IntervalSet.of(spans.start_ns, spans.end_ns)
+    rows = list_positions(*(np.searchsorted(sample_times, edge) for edge in (in_spans.starts, in_spans.ends)))
     thread = trace.samples["thread_id"].to_numpy()
-    is_on_cpu = ~is_among(trace.samples["state"], "Blocked", "Waiting")
-    rows = np.flatnonzero(is_on_cpu & np.isin(tids, spans.tid)[thread])
-    times = trace.samples["time_ns"].to_numpy(np.int64)[rows]
+    is_on_cpu = ~is_among(trace.samples["state"].iloc[rows], "Blocked", "Waiting")
+    rows = rows[is_on_cpu & np.isin(tids, spans.tid)[thread[rows]]]
+    times = sample_times[rows]
     codes = group_codes(np.concatenate([spans.tid, tids[thread[rows]]]))
     group, starts, ends = merge_by_group(codes[: len(spans)], spans.start_ns, spans.end_ns)
     latest = find_latest(group, starts, codes[len(spans) :], times)
