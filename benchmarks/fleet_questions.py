@@ -2,8 +2,9 @@
 
     python benchmarks/fleet_questions.py [--scale 1] [--out FILE.json]
 
-The dataset has 10,000 recordings on 8 devices with 250 builds and a million calls, each with a segment. Times
-are those of the CPU of this process, over all its threads; the best of two. Writing the dataset is no part.
+The dataset has 10,000 recordings on 8 devices with 250 builds and a million calls, each with a segment, and
+ten requests to a language model in each recording. Times are those of the CPU of this process, over all its
+threads; the best of two. Writing the dataset is no part.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,6 +40,7 @@ from tracekit.report.fleet.history_view import history_view, read_history_data  
 
 TARGET_SECONDS = 1.0
 _RUNS = 2
+_REQUESTS = 10
 _PHONE, _OLD, _MAC = "iPhone 17 Pro 1", "iPhone 14 2", "Mac mini 3"
 
 
@@ -92,7 +95,7 @@ def written(folder: Path, builds: int) -> Dataset:
 
 
 def with_places(tables: Tables) -> Tables:
-    """Return a segment for each call, and the energy of each recording."""
+    """Return a segment for each call, and the energy and requests to a language model of each recording."""
     calls, recordings = tables["calls"], tables["recordings"]
     of_call = {name: calls[name] for name in (*PLACE, "process", "pid", "model", "label", "copy", "call")}
     one = pa.nulls(calls.num_rows, pa.int64()).fill_null(1)
@@ -102,7 +105,24 @@ def with_places(tables: Tables) -> Tables:
     energy["rail"] = pa.array(["ANE"] * count).dictionary_encode()
     energy["calls"] = pa.nulls(count, pa.float64()).fill_null(100.0)
     energy["energy_per_call_nj"] = pa.nulls(count, pa.float64()).fill_null(2e6)
-    return {"segments": in_schema("segments", segments), "energy": in_schema("energy", energy)}
+    further = {"segments": segments, "energy": energy, "requests": make_requests(recordings)}
+    return {name: in_schema(name, columns) for name, columns in further.items()}
+
+
+def make_requests(recordings: pa.Table) -> dict[str, pa.ChunkedArray]:
+    """Return the columns of ten requests of each recording."""
+    row = np.repeat(np.arange(recordings.num_rows), _REQUESTS)
+    columns = recordings.select([*PLACE]).take(pa.array(row))
+    one = np.ones(len(row), np.int64)
+    return {
+        **{name: columns[name] for name in PLACE},
+        "model": pa.array(["Chat"] * len(row)).dictionary_encode(),
+        "first_token_ns": pa.array(80_000_000 + row % 7 * 100_000),
+        "decode_tokens": pa.array(40 * one),
+        "decode_ns": pa.array(800_000_000 + row % 11 * 1_000_000),
+        "prefill_ane_ns": pa.array(50_000_000 * one),
+        "decode_ane_ns": pa.array(300_000_000 * one),
+    }
 
 
 def in_schema(name: str, columns: dict[str, pa.ChunkedArray]) -> pa.Table:
