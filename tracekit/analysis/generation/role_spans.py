@@ -21,6 +21,7 @@ from tracekit.model.trace import Trace
 UNKNOWN = -1
 """A number that a span does not have."""
 _SEPARATED = r"(?:^|[\s,;{{(]){}=(?P<value>{})(?:$|[\s,;}})])"
+_WILDCARDS = frozenset("*?[")
 _NUMBER, _WORD = r"\d{1,9}", r"[^\s,;})]{1,200}"
 
 
@@ -97,11 +98,17 @@ def _match_rules(frame: pd.DataFrame, rules: Sequence[SpanRule]) -> IntArray:
     for code, rule in reversed([*enumerate(rules)]):
         is_match = np.ones(len(combinations), bool)
         for part, glob in zip(parts, rule.globs, strict=True):
-            expression = re.compile(translate(glob))
-            words = [word for word in frame[part].cat.categories.tolist() if expression.fullmatch(word)]
-            is_match &= is_among(combinations[part], *words)
+            is_match &= is_among(combinations[part], *_list_matches(glob, frame[part]))
         rule_of_combination[is_match] = code
     return rule_of_combination[group]
+
+
+def _list_matches(glob: str, column: pd.Series[str]) -> list[str]:
+    """Return the words of a category column that a glob matches."""
+    if _WILDCARDS.isdisjoint(glob):  # compiling an expression for each takes longer than all comparisons
+        return [glob]
+    expression = re.compile(translate(glob))
+    return [word for word in column.cat.categories.tolist() if expression.fullmatch(word)]
 
 
 def _extract_numbers(messages: pa.Array, key: str) -> IntArray:
