@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from importlib.metadata import EntryPoint, EntryPoints
 from typing import Any
@@ -11,6 +10,7 @@ from unittest import mock
 import click
 import pytest
 from click.testing import CliRunner
+from export_support import SAMPLES
 
 from tracekit import cli
 
@@ -71,7 +71,14 @@ def test_a_command_that_is_not_there_has_a_likely_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["My App.trace", "export.xml"])
-def test_a_recording_in_the_place_of_a_command_gets_the_command_that_it_needs(name: str) -> None:
-    result = run(name, "--run", "2")
-    assert result.exit_code == 2
-    assert result.stderr.endswith(f"Analyze it: tracekit analyze {shlex.quote(name)} --run 2\n")
+def test_a_recording_in_the_place_of_a_command_is_analyzed(name: str) -> None:
+    result = run(name)
+    assert result.exit_code == 3
+    assert result.stderr == f"Error: {name}: does not exist. Check the path.\n"
+
+
+def test_a_recording_alone_is_analyzed_with_its_options() -> None:
+    recording = str(SAMPLES / "ane-e5rt-macos26")
+    result = run(recording, "--format", "brief")
+    assert result.exit_code == 0
+    assert result.stdout == run("analyze", recording, "--format", "brief").stdout

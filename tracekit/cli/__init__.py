@@ -18,7 +18,6 @@ import tracekit
 from tracekit.cli.output import HELP
 from tracekit.cli.standard_error import escape_usage_errors, write_message, write_traceback
 from tracekit.errors import EXIT_CODES, InputError, TracekitError, UsageError
-from tracekit.text import format_shell_command
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
@@ -64,7 +63,7 @@ _COMMANDS = (
 """Each is in the module of its name; only the module of the command that runs is imported."""
 
 _RECORDINGS = (".trace", ".trace.zip", ".tracekit.zip", ".xml", ".xml.gz")
-"""Endings of recordings, which stand for a command by mistake."""
+"""Endings of recordings, which are analyzed where no command is named."""
 
 _COMPLETION = "_TRACEKIT_COMPLETE"
 """Set by the scripts of ``tracekit completion``."""
@@ -149,11 +148,10 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments name; of a recording in its place, name the one it needs."""
+        """Return the command that the arguments name; of a recording in its place, ``analyze``."""
         name = args[0]
         if self.get_command(ctx, name) is None and (os.path.lexists(name) or name.endswith(_RECORDINGS)):
-            command = format_shell_command(["tracekit", "analyze", *args])
-            raise UsageError(f"{name} is no command. Analyze it: {command}")
+            args = ["analyze", *args]
         return super().resolve_command(ctx, args)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -231,7 +229,7 @@ def main() -> None:
 
     \b
     Start with:
-      tracekit analyze MyApp.trace     the engine of each inference, as text
+      tracekit MyApp.trace             the engine of each inference, as text
       tracekit recipes MyApp.trace     the questions that it answers, with the answers
       tracekit tables MyApp.trace      the tables of a recording
       tracekit demo                    two recordings that come with it
