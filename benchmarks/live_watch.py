@@ -76,7 +76,7 @@ def write_call(start_us: int, pid: int, number: int) -> list[bytes]:
         for offset_us, kind in ((100, "begin"), (800, "end")):
             moment_us = start_us + part * 900 + offset_us
             lines.append(
-                write_mark(moment_us, pid, kind, "_ANEF_MODEL_EVAL", number * 4 + part, "com.apple.ane")
+                write_mark(moment_us, pid, kind, "_ANEF_MODEL_EVALUATE", number * 4 + part, "com.apple.ane")
             )
     served = {
         "eventType": "logEvent",
