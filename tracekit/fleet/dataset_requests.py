@@ -13,10 +13,8 @@ from tracekit.analysis.generation.generations import Generations
 from tracekit.analysis.result import Analysis
 from tracekit.fleet.schema import ENGINES
 from tracekit.model.columns import IntArray
+from tracekit.model.schemas import SIGNPOST_EVENTS
 from tracekit.model.vocabulary import Basis, Engine
-
-SIGNPOSTS = "os-signpost"
-"""The source of requests that signposts mark."""
 
 
 def build_request_columns(analysis: Analysis, processes: Mapping[int, str]) -> dict[str, Any]:
@@ -32,7 +30,7 @@ def build_request_columns(analysis: Analysis, processes: Mapping[int, str]) -> d
         "request": np.arange(1, count + 1),
         "start_ns": requests.start_ns,
         "cut": requests.is_cut,
-        "source": [SIGNPOSTS] * count,
+        "source": [SIGNPOST_EVENTS] * count,
         "basis": [str(Basis.MEASURED)] * count,
         "prompt_tokens": _mask_negative(requests.prompt_tokens),
         "tokens": _mask_negative(generations.token_counts),

@@ -6,6 +6,8 @@ import io
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
@@ -105,6 +107,20 @@ def test_a_worker_that_took_much_memory_does_not_wait(monkeypatch: pytest.Monkey
     monkeypatch.setattr(read._TaskReader, "do_task", lambda _self, task: done.append(task.stay_bytes) or 0)
     assert read.run_tasks("library") == 0
     assert (done, sent) == ([1 << 60, 1], [{"done": True}])
+
+
+@pytest.mark.integration
+def test_the_memory_of_the_server_is_not_the_workers() -> None:
+    worker = (
+        "from tracekit_dashboard.jobs.worker_process import measure_peak_bytes; print(measure_peak_bytes())"
+    )
+    server = f"""
+import subprocess, sys
+held = b"x" * (1 << 30)
+subprocess.run([sys.executable, "-c", {worker!r}], check=True)
+"""
+    printed = subprocess.run([sys.executable, "-c", server], check=True, capture_output=True, text=True)
+    assert 1 << 20 < int(printed.stdout) < 1 << 29
 
 
 def test_only_a_recording_that_is_ready_is_opened_for_a_visitor(library: Library) -> None:
