@@ -23,6 +23,7 @@ from tracekit.fleet.dataset_rows import Origin, build_analysis_tables
 from tracekit.fleet.history.build_series import read_history
 from tracekit.fleet.history.change_gate import check_fleet, parse_gate
 from tracekit.fleet.questions.registry import ask
+from tracekit.report.analysis.text import to_text as print_analysis
 from tracekit.report.fleet.gate import to_text
 from tracekit.report.fleet.history_view import history_view, read_history_data
 
@@ -232,6 +233,19 @@ def test_a_recording_has_its_median_first_token_and_its_time_per_token(tmp_path:
     assert {(key.model, key.source, key.basis, key.is_length) for key in history.keys} == {
         ("Chat", "os-signpost", "measured", True)
     }
+
+
+@pytest.mark.integration
+def test_the_median_of_two_requests_is_that_of_an_analysis(tmp_path: Path) -> None:
+    """The text of the sample has the lower of 16.2 and 33.2 ms."""
+    lines = [line.split() for line in print_analysis(sample_analysis("language-model-macos27")).splitlines()]
+    assert [line[2:4] for line in lines if line[:2] == ["Chat", "all"]] == [["16.2", "ms"]]
+    requests = [make_request("a", "1", 16.2, 10), make_request("a", "1", 33.2, 10)]
+    dataset = write_requests(tmp_path / "results", requests)
+    (row,) = ask(dataset, "request-speed", {}).rows.to_pylist()
+    assert row["first_token_ms"] == pytest.approx(16.2)
+    history = read_history(dataset, ["time to first token"])
+    assert history.points["low"].tolist() == [pytest.approx(math.log(16.2 * MS))]
 
 
 @pytest.mark.integration

@@ -31,7 +31,7 @@ REQUEST_SPEED = declare_question(
         SELECT {_OF_RECORDING}, count(*) AS requests,
             count(*) FILTER (first_token_ns > 0) AS with_first_token,
             count(*) FILTER (has_decode) AS with_decode,
-            ln(median(first_token_ns) FILTER (first_token_ns > 0)) AS first_token,
+            ln(quantile_disc(first_token_ns, 0.5) FILTER (first_token_ns > 0)) AS first_token,
             ln(1e9 * sum(decode_tokens) FILTER (has_decode) / sum(decode_ns) FILTER (has_decode)) AS rate
         FROM of_model GROUP BY ALL),
     summed AS (
