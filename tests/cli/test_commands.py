@@ -70,7 +70,7 @@ def test_a_command_that_is_not_there_has_a_likely_name() -> None:
     assert "analyze" in result.stderr
 
 
-@pytest.mark.parametrize("name", ["My App.trace", "export.xml"])
+@pytest.mark.parametrize("name", ["My App.trace", "export.xml", "missing.tkpack"])
 def test_a_recording_in_the_place_of_a_command_is_analyzed(name: str) -> None:
     result = run(name)
     assert result.exit_code == 3

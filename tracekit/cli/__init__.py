@@ -62,9 +62,6 @@ _COMMANDS = (
 )
 """Each is in the module of its name; only the module of the command that runs is imported."""
 
-_RECORDINGS = (".trace", ".trace.zip", ".tracekit.zip", ".xml", ".xml.gz")
-"""Endings of recordings, which are analyzed where no command is named."""
-
 _COMPLETION = "_TRACEKIT_COMPLETE"
 """Set by the scripts of ``tracekit completion``."""
 
@@ -148,9 +145,10 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments name; of a recording in its place, ``analyze``."""
-        name = args[0]
-        if self.get_command(ctx, name) is None and (os.path.lexists(name) or name.endswith(_RECORDINGS)):
+        """Return the command that the arguments name; of a path in its place, ``analyze``."""
+        # No command has a point in its name, and most files do: one that is missing is named as such.
+        is_path = "." in args[0] or os.path.lexists(args[0])
+        if is_path and self.get_command(ctx, args[0]) is None:
             args = ["analyze", *args]
         return super().resolve_command(ctx, args)
 
