@@ -19,7 +19,7 @@ from tracekit_dashboard.command import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-PYTHON = "/envs/work/bin/python"
+PYTHON = "/envs/ml/bin/python"
 
 
 class Environment:

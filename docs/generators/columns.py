@@ -138,12 +138,10 @@ def describe_requests() -> dict[str, Any]:
 
 def describe_reported_requests() -> dict[str, Any]:
     """Return the JSON schema of the requests that Foundation Models reports as a whole."""
-    properties = {
-        name: {"type": ["integer", "null"]}
-        if name.endswith("tokens") or name == "pid"
-        else {"type": "integer" if name.endswith("_ns") else "string"}
-        for name in columns.MODEL_REQUESTS.required
-    }
+    properties: dict[str, Any] = {}
+    for name, dtype in columns.MODEL_REQUESTS.required.items():
+        type_ = {"int64": "integer", "bool": "boolean"}.get(dtype, "string")
+        properties[name] = {"type": [type_, "null"] if name in columns.NULLABLE else type_}
     for name, meaning in columns.MODEL_REQUESTS.meanings.items():
         properties[name]["description"] = meaning
     item = {"type": "object", "properties": properties, "required": list(properties)}

@@ -227,7 +227,7 @@ def test_a_share_is_known_as_the_verdicts_that_it_counts() -> None:
         "CPU": "",
         "GPU": "no table measured the GPU",
     }
-    mixed = recorded([20.0] * 4, "XXXX")
+    mixed = recorded([20.0] * 4, "X" * 4)
     assert judged(mixed, "CPU used share >= 0").actual.basis == "sampled"
     assert judged(mixed, "ANE used share >= 0").actual.basis == "measured"
 

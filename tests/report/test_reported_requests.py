@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from documents_support import write
 from sample_recordings import sample_analysis
+from table_support import MS, rows_of
 
 import tracekit
+from tracekit import analyze
 from tracekit.report.analysis.json import to_dict
 from tracekit.report.analysis.text import to_text
 from tracekit.report.html.page import to_html
@@ -49,3 +52,32 @@ def test_pages_and_json_have_them() -> None:
     first = to_dict(analysis)["reported_requests"][0]
     assert (first["prompt_tokens"], first["response_tokens"], first["pid"]) == (100, 41, 2207)
     assert to_dict(sample_analysis("fallback-midway-ios27"))["reported_requests"] == []
+
+
+def test_a_request_without_an_end_has_no_length_and_no_rate(tmp_path: Path) -> None:
+    columns = {
+        "start": "start-time",
+        "duration": "duration",
+        "model-information": "string",
+        "response-tokens": "string",
+    }
+    path = write(
+        tmp_path,
+        rows_of(
+            "ModelInferenceTable",
+            columns,
+            (0, 500 * MS, "fm", "50"),
+            (600 * MS, None, "fm", "70"),
+            (700 * MS, 500 * MS, "fm", "20"),
+        ),
+    )
+    text = to_text(analyze(tracekit.open_trace(path)))
+    rows = [
+        line.split()
+        for line in text.split("Language models")[1].split("Foundation Models reports")[0].splitlines()
+    ]
+    assert [row for row in rows if row[:1] == ["fm"]] == [
+        ["fm", "1", "500", "ms", "50", "100"],
+        ["fm", "2", "70"],
+        ["fm", "3", "500", "ms", "20", "40.0"],
+    ]

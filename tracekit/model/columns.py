@@ -103,20 +103,21 @@ def take_texts(codes: npt.NDArray[np.integer[Any]], texts: Sequence[str]) -> pd.
 
 
 NULLABLE = frozenset(
-    [
-        *(
-            "thread_id",
-            "stack_id",
-            "binary_id",
-            "pid",
-            "tid",
-            "core",
-            "command_buffer",
-            "source_line",
-            "status",
-        ),
-        *("prompt_tokens", "cached_tokens", "response_tokens", "total_tokens"),
-    ]
+    {
+        "thread_id",
+        "stack_id",
+        "binary_id",
+        "pid",
+        "tid",
+        "core",
+        "command_buffer",
+        "source_line",
+        "status",
+        "prompt_tokens",
+        "cached_tokens",
+        "response_tokens",
+        "total_tokens",
+    }
 )
 """Columns of ids and numbers in which -1 is missing."""
 
@@ -242,6 +243,7 @@ MODEL_REQUESTS = Columns(
         "cached_tokens": Column("int64", "as reported; missing likewise"),
         "response_tokens": Column("int64", "as reported; missing likewise"),
         "total_tokens": Column("int64", "as reported; missing likewise"),
+        "cut": Column("bool", "its end was not recorded: ``end_ns`` is the recording's"),
     }
 )
 FRAMES = Columns(

@@ -18,7 +18,7 @@ from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, IssueCounter, TraceInfo
 from tracekit.parsers.tables.column_values import extract_texts, join_rows
 from tracekit.parsers.tables.interval_frames import extract_pids_or_target
-from tracekit.parsers.tables.row_times import read_times
+from tracekit.parsers.tables.row_times import OPEN_NS, read_times
 
 _COUNTS = ("prompt", "cached", "response", "total")
 _MOST_DIGITS = 9
@@ -47,7 +47,7 @@ def _read_rows(table: Table, target: int, findings: IssueCounter) -> pd.DataFram
         int((texts.compute(bool, np.bool_) & (counts[name] == _UNKNOWN)).sum())
         for name, texts in columns.items()
     )
-    text = f"{{n}} numbers of tokens in '{table.schema}' are no digits and count as unknown"
+    text = f"token counts in '{table.schema}' that are not digits count as unknown: {{n}}"
     findings.add("info", "token-count-unreadable", text, unreadable)
     return pd.DataFrame(
         {
@@ -57,6 +57,7 @@ def _read_rows(table: Table, target: int, findings: IssueCounter) -> pd.DataFram
             "model": extract_texts(table, "model-information").to_category(),
             "pid": extract_pids_or_target(table, target),
             **counts,
+            "cut": spans.end_ns >= OPEN_NS,
         }
     )
 

@@ -21,7 +21,8 @@ _LAST_COUNTS = {"total": "total_tokens"}
 def build_reported_requests(requests: pd.DataFrame, most_requests: int) -> list[Block]:
     """Return the first requests of ``Trace.model_requests``, then what their numbers are."""
     listed = requests.iloc[:most_requests]
-    lengths: IntArray = (listed["end_ns"] - listed["start_ns"]).to_numpy(np.int64)
+    is_cut = listed["cut"].to_numpy(bool)
+    lengths: IntArray = np.where(is_cut, -1, (listed["end_ns"] - listed["start_ns"]).to_numpy(np.int64))
     responses: IntArray = listed["response_tokens"].to_numpy(np.int64)
     is_known = (responses >= 0) & (lengths > 0)
     rates = np.where(is_known, responses * 1e9 / np.maximum(lengths, 1), np.nan)
