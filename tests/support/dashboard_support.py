@@ -182,6 +182,16 @@ def drawn(tab: Any) -> None:
     tab.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
+def delayed_work_done(tab: Any) -> None:
+    """Wait until the page has done what it delays (the filter, the address).
+
+    The timer is the page's own: those that were set before and are shorter (HISTORY_PAUSE_MS is 400) have run,
+    however busy the machine is.
+    """
+    tab.evaluate("() => new Promise(done => setTimeout(done, 500))")
+    drawn(tab)
+
+
 def changed_block(block: bytes, change: Callable[[dict[str, Any]], dict[str, Any]]) -> bytes:
     """Return a view with other fields in its header; its arrays move on."""
     size = int.from_bytes(block[:4], "little")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from dashboard_support import FALLBACK, Serve, Served, drawn, opened, until
+from dashboard_support import FALLBACK, Serve, Served, delayed_work_done, drawn, opened, until
 from large_recording import Sample, write_export
 from library_support import settled
 
@@ -124,7 +124,7 @@ def test_zoomed_in_samples_are_distinguished(large_page: Callable[..., Any]) -> 
     for _ in range(22):
         tab.keyboard.press("w")
         tab.wait_for_timeout(20)
-    tab.wait_for_timeout(600)
+    delayed_work_done(tab)
     begin, end = map(int, re.search(r"t=(\d+)-(\d+)", tab.url).groups())  # type: ignore[union-attr]
     assert end - begin < 40e6
     rows = {}
@@ -168,7 +168,7 @@ def test_dragging_selects_and_everything_follows(
     moved = tab.locator("#timeline").bounding_box()
     assert [moved[key] for key in ("x", "y", "height")] == [timeline[key] for key in ("x", "y", "height")]
     assert moved["width"] < timeline["width"]
-    tab.wait_for_timeout(600)
+    delayed_work_done(tab)
     begin, end = map(int, re.search(r"s=(\d+)-(\d+)", tab.url).groups())  # type: ignore[union-attr]
     # The address has whole nanoseconds outside of the selection; no sample lies in between.
     inside = sum(between(samples, begin / 1e6, end / 1e6).values())
@@ -185,7 +185,7 @@ def test_the_filter_counts_the_samples_that_fit(
 ) -> None:
     tab = large_page(f"{MIDDLE}&tab=flame")
     tab.get_by_label("Filter samples").fill("sum -thread:gamma")
-    tab.wait_for_timeout(300)
+    delayed_work_done(tab)
     fitting = [sample for sample in samples if sample.stack == "sum" and sample.thread != "gamma"]
     inside = [sample for sample in fitting if 30_000 <= sample.time_ms < 30_100]
     assert summary(tab).startswith(f"{len(inside):,} of {len(samples):,} samples")
@@ -196,7 +196,7 @@ def test_the_filter_counts_the_samples_that_fit(
     table.wait_for()
     assert "BNNSFilterApply" not in table.inner_text()
     tab.get_by_label("Filter samples").fill("nothing is called so")
-    tab.wait_for_timeout(300)
+    delayed_work_done(tab)
     assert summary(tab).startswith("0 of ")
     assert "No samples in the selection." in tab.locator("#flame .flame > .note").inner_text()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from dashboard_support import PATIENCE_MS, Served, changed_block, drawn, opened
+from dashboard_support import PATIENCE_MS, Served, changed_block, delayed_work_done, drawn, opened
 
 Listed = Callable[..., Any]
 
@@ -131,11 +131,8 @@ def test_a_time_in_the_list_leads_there_in_the_timeline(listed: Listed) -> None:
     tab = listed()
     time = milliseconds(tab)[50]
     rows(tab).nth(50).locator(".time").press("Enter")
-    for _ in range(40):
-        if match := re.search(r"t=(\d+)-(\d+)", tab.url):
-            break
-        tab.wait_for_timeout(50)
-    start, end = (int(each) / 1e6 for each in match.groups())  # type: ignore[union-attr]
+    delayed_work_done(tab)
+    start, end = (int(each) / 1e6 for each in re.search(r"t=(\d+)-(\d+)", tab.url).groups())  # type: ignore[union-attr]
     assert start < time < end
     assert end - start <= 110
     assert "384 of 384" in tab.locator("#samples .samples-head").inner_text()
@@ -155,11 +152,9 @@ def test_a_chosen_sample_is_marked_in_the_timeline_and_its_lane_comes_into_sight
     scroll = timeline.locator(".timeline-scroll").bounding_box()
     box = marked.bounding_box()
     assert scroll["y"] <= box["y"] and box["y"] + box["height"] <= scroll["y"] + scroll["height"] + 1
-    for _ in range(40):
-        if match := re.search(r"at=(\d+)\.(\d+)", tab.url):
-            break
-        tab.wait_for_timeout(50)
-    assert int(match[1]) / 1e6 == pytest.approx(milliseconds(tab)[50], rel=0.01)  # type: ignore[index]
+    delayed_work_done(tab)
+    address = re.search(r"at=(\d+)\.", tab.url)
+    assert int(address[1]) / 1e6 == pytest.approx(milliseconds(tab)[50], rel=0.01)  # type: ignore[index]
     tab.get_by_role("button", name="Clear selection").click()
     assert marked.count() == 0
 

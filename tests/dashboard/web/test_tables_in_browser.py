@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 import pytest
 from browser_support import barriers
-from dashboard_support import READY, Serve, Served, drawn, eventually, opened, pictures
+from dashboard_support import READY, Serve, Served, delayed_work_done, drawn, eventually, opened, pictures
 from documents_support import one_table
 
 ROWS = ".grid-table tbody tr"
@@ -99,7 +99,7 @@ def test_a_table_is_found_opened_filtered_scoped_and_drawn(listed: Any, axe: str
     pictures(tab, "tables-open")
 
     # The address holds all of it.
-    tab.wait_for_timeout(600)
+    delayed_work_done(tab)
     address = unquote(tab.url)
     assert "scope=whole" in address
     assert ".1-23v1" in address.replace("draw=1-23", "draw=x", 1)
