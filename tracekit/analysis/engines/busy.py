@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.engines.codes import group_rows, is_among
+from tracekit.analysis.engines.codes import is_among
 from tracekit.analysis.engines.interval_sets import IntervalSet
-from tracekit.analysis.engines.measured_rows import Key, MeasuredRows, OwnedIntervals, get_edges, make_key
+from tracekit.analysis.engines.measured_rows import Key, MeasuredRows, OwnedIntervals, get_edges
 from tracekit.analysis.engines.ownership import NAMELESS, Ownership
 from tracekit.analysis.ownership.assign import assign
 from tracekit.analysis.ownership.call_spans import NO_SPANS, CallSpans, Spans, merge_spans
@@ -110,12 +110,7 @@ class Measured(MeasuredRows):
         return self._group_by_key(self.assignment.contested_row, self.assignment.contested_call)
 
     def _group_by_key(self, rows: IntArray, windows: IntArray) -> dict[Key, tuple[IntArray, IntArray]]:
-        return {
-            make_key(engine, phase): (rows[members], windows[members])
-            for (engine, phase), members in group_rows(
-                self._frame[["engine", "phase"]].iloc[rows], "engine", "phase"
-            )
-        }
+        return {key: (rows[members], windows[members]) for key, members in self.group_by_key(rows)}
 
     @cached_property
     def _window_edges(self) -> tuple[IntArray, IntArray]:

@@ -85,17 +85,24 @@ def sort_positions(group: IntArray, count: int) -> IntArray:
 def group_codes(*columns: pd.Series[Any] | npt.NDArray[Any]) -> IntArray:
     """Return for each row the number of its combination of values, from 0 on; missing values are equal."""
     group = np.zeros(len(columns[0]), np.int64)
-    for values in columns:
+    for values in map(_get_values, columns):
         code, count = _encode_values(values)
         # A mixed-radix number per row; renumbering after each column keeps it below the number of rows².
         group = group_keys(group * (count + 1) + code + 1)[1]
     return group
 
 
-def _encode_values(values: pd.Series[Any] | npt.NDArray[Any]) -> tuple[npt.NDArray[Any], int]:
+def _get_values(column: pd.Series[Any] | npt.NDArray[Any]) -> Any:
+    """Return what a column holds, without its index, whose upkeep costs more than short arrays do."""
+    if not isinstance(column, pd.Series):
+        return column
+    return column.to_numpy() if isinstance(column.dtype, np.dtype) else column.array
+
+
+def _encode_values(values: Any) -> tuple[npt.NDArray[Any], int]:
     """Return each value's code, -1 where it is missing, and a number above every code."""
-    if isinstance(values.dtype, pd.CategoricalDtype):  # it has codes already
-        return values.cat.codes.to_numpy(np.int64), len(values.cat.categories)
+    if isinstance(values, pd.Categorical):  # it has codes already
+        return values.codes.astype(np.int64), len(values.categories)
     code, distinct = pd.factorize(values)
     return code, len(distinct)
 
@@ -104,12 +111,12 @@ def group_rows(frame: pd.DataFrame, *names: str) -> Iterator[tuple[tuple[Any, ..
     """Yield each combination of values that these columns have, and the rows that have it."""
     if not len(frame):
         return
-    columns = [frame[name] for name in names]
+    columns = [_get_values(frame[name]) for name in names]
     group = group_codes(*columns)
     groups = group_positions(group, int(group.max()) + 1)
     # One look at each column for all groups: there may be 100,000.
     first_rows = [int(rows[0]) for rows in groups]
-    values = zip(*(column.iloc[first_rows].tolist() for column in columns), strict=True)
+    values = zip(*(column[first_rows].tolist() for column in columns), strict=True)
     yield from zip(values, groups, strict=True)
 
 

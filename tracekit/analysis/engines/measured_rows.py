@@ -8,7 +8,14 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.engines.codes import group_rows, is_among
+from tracekit.analysis.engines.codes import (
+    convert_categories,
+    group_codes,
+    group_keys,
+    group_positions,
+    group_rows,
+    is_among,
+)
 from tracekit.analysis.engines.interval_sets import IntervalSet, merge_sets
 from tracekit.analysis.engines.ownership import Ownership
 from tracekit.analysis.ownership.call_spans import Spans
@@ -16,7 +23,7 @@ from tracekit.analysis.ownership.owners import Assignment, Owner, Reason
 from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES, CORE_ML, GPU_INTERVALS, GPU_TABLES
-from tracekit.model.vocabulary import Engine, Phase
+from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, Engine, Phase
 
 _WORK = (Phase.EXECUTE, Phase.LOAD, Phase.COMPILE)
 
@@ -89,7 +96,22 @@ class MeasuredRows:
         """Return the rows that may be of calls, the call of each, and those of more than are listed."""
         nothing = np.zeros(0, np.int64)
         crowded = np.flatnonzero(self.assignment.crowded)
-        return nothing, nothing, crowded[self._is_key(key, crowded)]
+        return nothing, nothing, crowded[self.key_codes[crowded] == encode_key(key)]
+
+    @cached_property
+    def key_codes(self) -> IntArray:
+        """The engine and phase of each of ``rows`` as one number, see ``encode_key``."""
+        engine, phase = (
+            convert_categories(self._frame[name], words)
+            for name, words in (("engine", ENGINES), ("phase", PHASES))
+        )
+        return _encode(engine, phase)
+
+    def group_by_key(self, positions: IntArray) -> Iterator[tuple[Key, IntArray]]:
+        """Yield each engine and phase of some of ``rows``, and where among them it stands."""
+        codes, group = group_keys(self.key_codes[positions])
+        for code, members in zip(codes.tolist(), group_positions(group, len(codes)), strict=True):
+            yield _decode_key(code), members
 
     @cached_property
     def processes(self) -> IntArray:
@@ -126,12 +148,6 @@ class MeasuredRows:
                 is_work |= is_drawing & self._frame["phase"].isna().to_numpy(bool)
             self._work_rows[engine] = np.flatnonzero(is_work)
         return self._work_rows[engine]
-
-    def _is_key(self, key: Key, rows: IntArray) -> BoolArray:
-        """Mark the rows of an engine and phase."""
-        frame, (engine, phase) = self._frame.iloc[rows], key
-        of_phase = frame["phase"].isna() if phase is None else frame["phase"] == phase
-        return ((frame["engine"] == engine) & of_phase).to_numpy(bool)
 
     @cached_property
     def contested(self) -> IntervalSet:
@@ -301,19 +317,36 @@ class MeasuredRows:
         # What may be another process's is in no lane: ``contested_ns`` has it.
         positions = np.flatnonzero(~self._is_other_ane & ~self.assignment.has_reason(*_MAY_BE_OTHERS))
         starts, ends = (edges[positions] for edges in self.edges)
-        frame = self._frame[["engine", "phase", "pid"]].iloc[positions]
-        frame = frame.assign(model=self._model_code[positions])
-        names = self.owner.model_names.tolist()
+        models, names = self._model_code[positions], self.owner.model_names.tolist()
+        pids = self._frame["pid"].to_numpy(np.int64)[positions]
         lanes: dict[Key, dict[int, dict[str, IntervalSet]]] = {}
-        for (engine, phase, pid, model), rows in group_rows(frame, "engine", "phase", "pid", "model"):
-            of_model = lanes.setdefault(make_key(engine, phase), {}).setdefault(int(pid), {})
-            of_model[names[model]] = IntervalSet.of(starts[rows], ends[rows])
+        for key, of_key in self.group_by_key(positions):
+            by_process = lanes.setdefault(key, {})
+            owners = group_codes(pids[of_key], models[of_key])
+            for members in group_positions(owners, int(owners.max()) + 1):
+                rows = of_key[members]
+                first_row = rows[0]
+                by_process.setdefault(int(pids[first_row]), {})[names[models[first_row]]] = IntervalSet.of(
+                    starts[rows], ends[rows]
+                )
         return lanes
 
 
-def make_key(engine: str, phase: str | float) -> Key:
-    """Return the key of a row; a missing phase is not a number."""
-    return Engine(engine), None if pd.isna(phase) else Phase(str(phase))
+def encode_key(key: Key) -> int:
+    """Return an engine and phase as one number, not negative."""
+    engine, phase = key
+    return int(_encode(np.array(ENGINE_CODE[engine]), np.array(PHASE_CODE[phase])))
+
+
+def _encode(engine: IntArray, phase: IntArray) -> IntArray:
+    # A missing phase is -1.
+    codes: IntArray = engine * (len(PHASES) + 1) + phase + 1
+    return codes
+
+
+def _decode_key(code: int) -> Key:
+    engine, phase = divmod(code, len(PHASES) + 1)
+    return ENGINES[engine], PHASES[phase - 1] if phase else None
 
 
 def iter_scopes(windows: pd.DataFrame) -> Iterator[tuple[IntArray, tuple[int, str]]]:
