@@ -102,13 +102,14 @@ def with_windows(diagnostics: Iterable[Diagnostic], windows: pd.DataFrame) -> li
 
 def _select_windows(diagnostic: Diagnostic, windows: pd.DataFrame) -> tuple[int, ...] | None:
     if diagnostic.code == "windows-from-stacks-too":
-        limited = windows["source"] == "stacks"
+        limited = is_among(windows["source"], "stacks")
     elif diagnostic.code == "window-outside":
         numbers = diagnostic.numbers
-        limited = (windows["start_ns"] >= numbers["end_ns"]) | (windows["end_ns"] <= numbers["start_ns"])
+        starts_after = windows["start_ns"] >= numbers["end_ns"]
+        limited = (starts_after | (windows["end_ns"] <= numbers["start_ns"])).to_numpy(bool)
     else:
         return None
-    return tuple(np.flatnonzero(limited.to_numpy(bool)).tolist()) or None
+    return tuple(np.flatnonzero(limited).tolist()) or None
 
 
 def diagnose_requests(requests: LoggedRequests, windows: int) -> list[Diagnostic]:
@@ -144,7 +145,7 @@ def diagnose_requests(requests: LoggedRequests, windows: int) -> list[Diagnostic
 
 def report_calls_without_thread(windows: pd.DataFrame) -> list[Diagnostic]:
     """Return the calls that a selection of a thread leaves out because their thread is not known."""
-    count = int(((windows["thread_id"] < 0) & ~windows["source"].isin(GIVEN_SOURCES)).sum())
+    count = int(((windows["thread_id"] < 0) & ~is_among(windows["source"], *GIVEN_SOURCES)).sum())
     return [Diagnostic("warning", "windows-of-unknown-thread", count)] if count else []
 
 
@@ -196,8 +197,8 @@ def _report_mps_without_ane(trace: Trace, measured: Measured) -> list[Diagnostic
 
     MPSGraph may hand a program to the Neural Engine, whose table then has the very same interval.
     """
-    is_mps = trace.intervals["source"] == MPS_INTERVALS
-    count = int((is_mps & (trace.intervals["engine"] == Engine.GPU)).sum())
+    is_mps = is_among(trace.intervals["source"], MPS_INTERVALS)
+    count = int((is_mps & is_among(trace.intervals["engine"], Engine.GPU)).sum())
     if not count or Engine.ANE in measured.engines:
         return []
     return [Diagnostic("warning", "mps-engine-unknown", count)]

@@ -9,6 +9,7 @@ from dataclasses import field
 import numpy as np
 import pandas as pd
 
+from tracekit.analysis.engines.codes import is_among
 from tracekit.analysis.verdicts import Verdicts
 from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
@@ -57,7 +58,7 @@ def summarize(windows: pd.DataFrame, times: pd.DataFrame, verdicts: Verdicts) ->
 def measure_durations(windows: pd.DataFrame, verdicts: Sequence[str]) -> Durations:
     """Return the percentiles of some windows, in order of time."""
     lengths = (windows["end_ns"] - windows["start_ns"]).to_numpy(np.int64)
-    timed = len(lengths) > 0 and not (windows["source"] == "run").any()
+    timed = len(lengths) > 0 and not is_among(windows["source"], "run").any()
     if not timed:
         lengths = lengths[:0]
     warm = lengths[~windows["first"].to_numpy(bool)[: len(lengths)]]
@@ -74,5 +75,7 @@ def measure_durations(windows: pd.DataFrame, verdicts: Sequence[str]) -> Duratio
 def _compute_percentiles(lengths: IntArray) -> tuple[int | None, int | None, int | None]:
     if not len(lengths):
         return None, None, None
-    p50, p90, p99 = (int(np.percentile(lengths, q, method="inverted_cdf")) for q in (50, 90, 99))
+    # The nearest rank, as numpy's "inverted_cdf" defines it, which sorts anew for each percentile.
+    ordered = np.sort(lengths)
+    p50, p90, p99 = (int(ordered[-(-len(ordered) * percent // 100) - 1]) for percent in (50, 90, 99))
     return p50, p90, p99

@@ -8,7 +8,7 @@ where data enters. docs/columns.md is made from the declarations.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -86,7 +86,16 @@ def _get_type(column: str | Column) -> str:
 
 def make_categorical(codes: npt.NDArray[np.integer[Any]], names: Sequence[str]) -> pd.Categorical:
     """Return a category column of the given names by their positions; -1 is missing."""
-    return pd.Categorical.from_codes(codes, categories=pd.Index([str(name) for name in names], dtype="str"))
+    build = _build_kept_type if isinstance(names, tuple) else _build_category_type
+    return pd.Categorical.from_codes(codes, dtype=build(names))
+
+
+def _build_category_type(names: Sequence[str]) -> pd.CategoricalDtype:
+    return pd.CategoricalDtype(pd.Index([str(name) for name in names], dtype="str"), ordered=False)
+
+
+# Tuples are the engines, phases and bases: an analysis makes a hundred columns of them.
+_build_kept_type = lru_cache(maxsize=64)(_build_category_type)
 
 
 def take_texts(codes: npt.NDArray[np.integer[Any]], texts: Sequence[str]) -> pd.Categorical:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from tracekit.analysis.classification.classify import Classification, apply_idle_threads, classify
 from tracekit.analysis.classification.rule_set import RuleSet
-from tracekit.analysis.engines.codes import is_engine, is_phase
+from tracekit.analysis.engines.codes import is_among, is_engine, is_phase
 from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.model.tables import StackTable
@@ -69,7 +69,7 @@ def _mark_blocked(
     Time Profiler samples blocked threads only with the option ``record-waiting-threads``.
     """
     is_working = is_phase(phase, Phase.DISPATCH, Phase.EXECUTE, None) & is_engine(engine, *ML_ENGINES)
-    blocked = (trace.samples["state"] == "Blocked").to_numpy(bool)
+    blocked = is_among(trace.samples["state"], "Blocked")
     return np.where(blocked & is_working, np.int8(PHASE_CODE[Phase.WAIT]), phase)
 
 

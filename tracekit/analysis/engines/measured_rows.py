@@ -308,7 +308,7 @@ class MeasuredRows:
         """Return how many rows of a table name a process that is not the target; 0 without a target."""
         if not self._pids:
             return 0
-        pids = self._frame["pid"][self._frame["source"] == source]
+        pids = self._frame["pid"][is_among(self._frame["source"], source)]
         return int((~pids.isin([-1, *self._pids])).sum())
 
     @cached_property

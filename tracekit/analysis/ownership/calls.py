@@ -73,8 +73,8 @@ class Calls:
     @classmethod
     def of_runtimes(cls, frame: pd.DataFrame, names: frozenset[str]) -> Calls:
         """Return the calls that runtimes report, which are not windows: each ``window`` is -1."""
-        is_call = (frame["engine"] == Engine.RUNTIME) & frame["phase"].isna() & (frame["depth"] == 0)
-        rows = frame[(is_call & frame["source"].isin(RUNTIMES)).to_numpy(bool)]
+        is_call = is_among(frame["engine"], Engine.RUNTIME) & is_among(frame["source"], *RUNTIMES)
+        rows = frame[is_call & (frame["phase"].isna() & (frame["depth"] == 0)).to_numpy(bool)]
         rows = rows.assign(model=rows["model"].astype("str"), copy=rows["copy"].astype("str"), thread_id=-1)
         calls = cls.of(rows, names, np.zeros(len(rows), np.int64))
         return replace(calls, window=np.full(len(calls), -1))

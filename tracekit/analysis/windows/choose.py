@@ -11,7 +11,7 @@ import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.diagnostics import Diagnostic
-from tracekit.analysis.engines.codes import INFERENCE, group_rows, is_engine, is_phase
+from tracekit.analysis.engines.codes import INFERENCE, group_rows, is_among, is_engine, is_phase
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.windows.bracketing import find_bracketing_windows
 from tracekit.analysis.windows.engine_threads import find_engine_threads
@@ -123,7 +123,7 @@ def choose_windows(
 def _has_measured_work(trace: Trace) -> bool:
     """Return whether a table reports inference on an engine, of any process."""
     rows = trace.intervals
-    work = rows["engine"].isin([Engine.GPU, Engine.CPU]) & (rows["phase"] == Phase.EXECUTE)
+    work = is_among(rows["engine"], Engine.GPU, Engine.CPU) & is_among(rows["phase"], Phase.EXECUTE)
     return bool(work.any())
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import group_positions, is_engine
+from tracekit.analysis.engines.codes import group_positions, is_among, is_engine
 from tracekit.analysis.windows.matching import BurstSpans, find_covering_threads
 from tracekit.analysis.windows.stack_windows import Inferred
 from tracekit.analysis.windows.window import Window, get_edges, mark_overlapping, sampling_period_ns
@@ -85,7 +85,7 @@ def find_engine_threads(
 def _begin_apart(trace: Trace, starts: IntArray, least_ns: int) -> BoolArray:
     """Mark the windows that begin so long before and after other rows that a sample shows which it is of."""
     rows = trace.intervals
-    is_work = rows["source"].isin(ANE_TABLES) & (rows["phase"] == Phase.EXECUTE)
+    is_work = is_among(rows["source"], *ANE_TABLES) & is_among(rows["phase"], Phase.EXECUTE)
     # A row may be in the table twice.
     distinct = rows.loc[is_work, ["start_ns", "end_ns", "label"]].drop_duplicates()
     begins = np.sort(distinct["start_ns"].to_numpy(np.int64))

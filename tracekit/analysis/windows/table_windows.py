@@ -27,15 +27,20 @@ _PATTERN_PARTS = 3
 def build_core_ml_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
     """Return one window per prediction that Core ML reported; sub-models of a pipeline are part of it."""
     rows = trace.intervals
-    rows = rows[(rows["source"] == CORE_ML) & (rows["channel"] == "Prediction") & (rows["depth"] == 0)]
+    rows = rows[_mark_outermost(rows, CORE_ML, "Prediction")]
     return _build_windows(rows, rows["model"].astype("str"), get_only_pid(pids))
+
+
+def _mark_outermost(rows: pd.DataFrame, source: str, channel: str) -> BoolArray:
+    """Mark the rows of a runtime's table that lie in no other row of it."""
+    is_channel = is_among(rows["source"], source) & is_among(rows["channel"], channel)
+    return is_channel & (rows["depth"] == 0).to_numpy(bool)
 
 
 def build_core_ai_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
     """Return one window per inference that Core AI reported; the rows inside an inference are part of it."""
     rows = trace.intervals
-    rows = rows[(rows["source"] == CORE_AI) & (rows["channel"] == "Inference") & (rows["depth"] == 0)]
-    rows = rows[rows["phase"].isna()]
+    rows = rows[_mark_outermost(rows, CORE_AI, "Inference") & rows["phase"].isna().to_numpy(bool)]
     if rows.empty:
         return []
     models, functions = rows["model"].astype("str"), rows["label"].astype("str")
@@ -66,7 +71,7 @@ def build_runtime_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
 def build_foundation_model_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
     """Return one window per inference of a language model that Foundation Models reported."""
     rows = trace.intervals
-    rows = rows[rows["source"] == MODEL_INFERENCE]
+    rows = rows[is_among(rows["source"], MODEL_INFERENCE)]
     return _build_windows(rows, rows["label"].astype("str"), get_only_pid(pids))
 
 
@@ -99,7 +104,7 @@ def build_ane_windows(trace: Trace, pids: frozenset[int], ane_is_target: bool = 
     frame = trace.intervals
     owners = Ownership(frame, ane_is_target, pids)
     of_target = ~owners.other_process & is_among(frame["source"], *ANE_TABLES)
-    work = (frame["phase"] == Phase.EXECUTE).to_numpy(bool) & (frame["depth"] <= 0).to_numpy(bool)
+    work = is_among(frame["phase"], Phase.EXECUTE) & (frame["depth"] <= 0).to_numpy(bool)
     rows = frame.assign(owner=np.where(owners.model == "", frame["model"].astype("str"), owners.model))
     rows = rows[of_target & work & (frame["end_ns"] > frame["start_ns"]).to_numpy(bool)]
     rows = rows.assign(label=rows["label"].astype("str"))
@@ -190,8 +195,8 @@ def _build_signpost_windows(trace: Trace, rows: pd.DataFrame) -> list[Window]:
 def select_signpost_intervals(trace: Trace) -> pd.DataFrame:
     """Return the intervals that mark a piece of work: states of an app hold for a time, and mark none."""
     rows = trace.signposts
-    is_mark = (rows["kind"] == "interval") & (rows["source"] != LIFE_CYCLE)
-    return rows[(is_mark & (rows["end_ns"] > rows["start_ns"])).to_numpy(bool)]
+    is_mark = is_among(rows["kind"], "interval") & ~is_among(rows["source"], LIFE_CYCLE)
+    return rows[is_mark & (rows["end_ns"] > rows["start_ns"]).to_numpy(bool)]
 
 
 def _mark_matching(rows: pd.DataFrame, pattern: str) -> BoolArray:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from tracekit.analysis.engines.codes import is_among
 from tracekit.errors import InputError, UsageError
 from tracekit.model.columns import WINDOWS, BoolArray, IntArray
 from tracekit.model.trace import Trace
@@ -57,7 +58,7 @@ GIVEN_LENGTHS = "The ranges are user-supplied, so their lengths do not measure t
 
 def lengths_are_given(windows: pd.DataFrame) -> bool:
     """Return whether the user supplied all windows of a frame; their lengths are then not latencies."""
-    return bool(len(windows)) and bool(windows["source"].isin(GIVEN_SOURCES).all())
+    return bool(len(windows)) and bool(is_among(windows["source"], *GIVEN_SOURCES).all())
 
 
 def build_window_frame(windows: list[Window]) -> pd.DataFrame:
@@ -84,10 +85,10 @@ def build_window_frame(windows: list[Window]) -> pd.DataFrame:
             "copy": pd.Series([window.copy for window in ordered], dtype="str"),
         }
     )
-    is_call = ~frame["source"].isin(GIVEN_SOURCES)
+    is_call = ~is_among(frame["source"], *GIVEN_SOURCES)
     name = frame["model"].where(frame["model"] != "", frame["label"])
     is_repeated = pd.DataFrame({"name": name, "pid": frame["pid"], "is_call": is_call}).duplicated()
-    frame["first"] = (is_call & ~is_repeated).astype(bool)
+    frame["first"] = is_call & ~is_repeated.to_numpy(bool)
     frame["alone"] = ~mark_overlapping(starts[order], ends[order])
     return WINDOWS.check(frame, "windows")
 
