@@ -126,8 +126,20 @@ class MeasuredRows:
         window_rows = np.arange(len(self._windows)) if windows is None else windows
         given = window_rows[~self.is_call[window_rows]]
         if len(given):
-            for rows, scope in iter_scopes(self._windows.iloc[given]):
-                yield given[rows], [self.spans(self.scope(*scope), key) for key in keys]
+            scopes, scope_of_window = self._scopes
+            codes, group = group_keys(scope_of_window[given])
+            for code, rows in zip(codes.tolist(), group_positions(group, len(codes)), strict=True):
+                yield given[rows], [self.spans(self.scope(*scopes[code]), key) for key in keys]
+
+    @cached_property
+    def _scopes(self) -> tuple[list[tuple[int, str]], IntArray]:
+        """The process and model of windows, each once, and which of them each window has."""
+        scopes: list[tuple[int, str]] = []
+        scope_of_window = np.zeros(len(self._windows), np.int64)
+        for rows, scope in iter_scopes(self._windows):
+            scope_of_window[rows] = len(scopes)
+            scopes.append(scope)
+        return scopes, scope_of_window
 
     @cached_property
     def edges(self) -> tuple[IntArray, IntArray]:

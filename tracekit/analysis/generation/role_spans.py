@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fnmatch import translate
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -90,25 +91,31 @@ def read_role_spans(trace: Trace, rules: Sequence[SpanRule]) -> RoleSpans:
 
 def _match_rules(frame: pd.DataFrame, rules: Sequence[SpanRule]) -> IntArray:
     """Return the number of the first rule that each signpost matches; -1 for none."""
-    parts = ["subsystem", "category", "name"]
-    # Most signposts have the parts of another one: a rule is tried on each combination once.
-    group = group_codes(*(frame[part] for part in parts))
-    combinations = frame[parts].iloc[find_firsts(group, int(group.max(initial=-1)) + 1)]
-    rule_of_combination = np.full(len(combinations), -1, np.int64)
-    for code, rule in reversed([*enumerate(rules)]):
-        is_match = np.ones(len(combinations), bool)
-        for part, glob in zip(parts, rule.globs, strict=True):
-            is_match &= is_among(combinations[part], *_list_matches(glob, frame[part]))
-        rule_of_combination[is_match] = code
-    return rule_of_combination[group]
+    parts: list[Any] = [frame[part].array for part in ("subsystem", "category", "name")]
+    # Most signposts have the parts of another one: rules are tried on each combination once.
+    group = group_codes(*parts)
+    firsts = find_firsts(group, int(group.max(initial=-1)) + 1)
+    matches = np.ones((len(rules) + 1, len(firsts)), bool)  # the last line is for those that no rule matches
+    for number, column in enumerate(parts):
+        matches[:-1] &= _match_words(column, [rule.globs[number] for rule in rules])[:, column.codes[firsts]]
+    rule_of_combination: IntArray = matches.argmax(axis=0)
+    rule_of_combination[rule_of_combination == len(rules)] = -1
+    rule_of_row: IntArray = rule_of_combination[group]
+    return rule_of_row
 
 
-def _list_matches(glob: str, column: pd.Series[str]) -> list[str]:
-    """Return the words of a category column that a glob matches."""
-    if _WILDCARDS.isdisjoint(glob):  # compiling an expression for each takes longer than all comparisons
-        return [glob]
-    expression = re.compile(translate(glob))
-    return [word for word in column.cat.categories.tolist() if expression.fullmatch(word)]
+def _match_words(column: pd.Categorical, globs: Sequence[str]) -> BoolArray:
+    """Mark for each glob (row) the words of a column that it matches; the last entry is a missing word."""
+    words = column.categories.tolist()
+    code_of_word = {word: code for code, word in enumerate(words)}
+    matches = np.zeros((len(globs), len(words) + 1), bool)
+    for number, glob in enumerate(globs):
+        if not _WILDCARDS.isdisjoint(glob):
+            expression = re.compile(translate(glob))
+            matches[number, :-1] = [expression.fullmatch(word) is not None for word in words]
+        elif glob in code_of_word:  # compiling an expression for each takes longer than all comparisons
+            matches[number, code_of_word[glob]] = True
+    return matches
 
 
 def _extract_numbers(messages: pa.Array, key: str) -> IntArray:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from tracekit.analysis.engines.codes import is_among
 from tracekit.errors import InputError, UsageError
-from tracekit.model.columns import WINDOWS, BoolArray, IntArray
+from tracekit.model.columns import WINDOWS, BoolArray, IntArray, make_categorical
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Basis
 
@@ -96,7 +96,8 @@ def build_window_frame(windows: list[Window]) -> pd.DataFrame:
 def build_range_frame(starts: IntArray, ends: IntArray, pids: IntArray) -> pd.DataFrame:
     """Return ranges in order of their start, which include all work of a process, as ``model.WINDOWS``."""
     count = len(starts)
-    nothing = pd.Series([""] * count, dtype="str")
+    nothing = pd.Series(np.full(count, "", object), dtype="str")
+    no_code = np.zeros(count, np.int8)
     frame = pd.DataFrame(
         {
             "window_id": np.arange(count, dtype=np.int64),
@@ -104,8 +105,8 @@ def build_range_frame(starts: IntArray, ends: IntArray, pids: IntArray) -> pd.Da
             "end_ns": ends,
             "label": nothing,
             "thread_id": np.full(count, -1, np.int32),
-            "source": pd.Categorical([GIVEN_SOURCES[0]] * count),
-            "basis": pd.Categorical([str(Basis.MEASURED)] * count),
+            "source": make_categorical(no_code, GIVEN_SOURCES[:1]),
+            "basis": make_categorical(no_code, (Basis.MEASURED,)),
             "pid": pids,
             "model": nothing,
             "copy": nothing,
