@@ -18,6 +18,9 @@ from tracekit.statistics.blocks import FloatArray
 from tracekit.statistics.rates import estimate_rate
 from tracekit.text import plural
 
+NO_PROMPT = "no request shows the tokens of its prompt"
+NO_DECODE = "no request has a second token"
+
 
 def measure_requests(
     observations: Observations, metric: Metric, scope: str, confidence: float
@@ -38,8 +41,7 @@ def measure_requests(
         )
     mixed = int(generations.requests.is_mixed[rows].sum())
     if mixed:
-        reason = f"{plural(mixed, 'request')} at once with others, whose tokens are not told apart"
-        return MetricValue(metric.kind, missing=f"there {'is' if mixed == 1 else 'are'} {reason}")
+        return MetricValue(metric.kind, missing=explain_mixed(mixed))
     if metric.quantity == FIRST_TOKEN:
         return _measure_first_token(generations, metric, rows)
     return _measure_rate(generations, metric, rows, confidence)
@@ -48,13 +50,23 @@ def measure_requests(
 def _measure_first_token(generations: Generations, metric: Metric, rows: IntArray) -> MetricValue:
     """Return the statistic of all requests; one that the recording's end cuts takes at least until there."""
     times = generations.first_token_ns[rows].astype(np.float64)
-    is_open = times < 0
-    least = np.where(is_open, (generations.requests.end_ns - generations.requests.start_ns)[rows], times)
-    most = np.where(is_open, np.inf, times)
-    low, high = (_compute_statistic(values, metric.statistic) for values in (least, most))
-    cut = int(is_open.sum())
-    note = f"the recording ends before the first token of {plural(cut, 'request')}" if cut else ""
-    return MetricValue("time", low, high, str(Basis.MEASURED), len(rows), note=note, noun="request")
+    least = (generations.requests.end_ns - generations.requests.start_ns)[rows].astype(np.float64)
+    return summarize_first_tokens(np.where(times < 0, np.nan, times), least, metric.statistic)
+
+
+def explain_mixed(count: int) -> str:
+    """Return why requests at once have no numbers."""
+    verb = "is" if count == 1 else "are"
+    return f"there {verb} {plural(count, 'request')} at once with others, whose tokens are not told apart"
+
+
+def summarize_first_tokens(times: FloatArray, least: FloatArray, statistic: str) -> MetricValue:
+    """Return the statistic of times to the first token; where it is NaN, it is ``least`` or longer."""
+    is_open = np.isnan(times)
+    low, high = (_compute_statistic(np.where(is_open, ends, times), statistic) for ends in (least, np.inf))
+    open_count = int(is_open.sum())
+    note = f"the recording has no first token of {plural(open_count, 'request')}" if open_count else ""
+    return MetricValue("time", low, high, str(Basis.MEASURED), len(times), note=note, noun="request")
 
 
 def _compute_statistic(values: FloatArray, statistic: str) -> float:
@@ -66,20 +78,24 @@ def _compute_statistic(values: FloatArray, statistic: str) -> float:
 def _measure_rate(generations: Generations, metric: Metric, rows: IntArray, confidence: float) -> MetricValue:
     counts, lengths = _collect(generations, metric.part, rows)
     if not len(counts):
-        reason = (
-            "no request shows the tokens of its prompt"
-            if metric.part == "prefill"
-            else "no request has a second token"
-        )
-        return MetricValue("rate", missing=reason)
+        return MetricValue("rate", missing=NO_PROMPT if metric.part == "prefill" else NO_DECODE)
     noun = "prompt" if metric.part == "prefill" else "token"
     size = len(counts) if metric.part == "prefill" else int(counts.sum())
-    if metric.statistic in ("max", "min"):
-        rates = generations.prefill_rates if metric.part == "prefill" else generations.rates
-        extreme = _compute_statistic(rates[rows][~np.isnan(rates[rows])], metric.statistic)
-        return MetricValue("rate", extreme, extreme, str(Basis.MEASURED), size, noun=noun)
+    rates = generations.prefill_rates if metric.part == "prefill" else generations.rates
+    value = summarize_rates(counts, lengths, rates[rows], metric.statistic, confidence)
+    return replace(value, windows=size, noun=noun)
+
+
+def summarize_rates(
+    counts: FloatArray, lengths: FloatArray, rates: FloatArray, statistic: str, confidence: float
+) -> MetricValue:
+    """Return the rate of all events, of tokens in seconds, or the extreme of the requests' ``rates``."""
+    basis = str(Basis.MEASURED)
+    if statistic in ("max", "min"):
+        extreme = _compute_statistic(rates[~np.isnan(rates)], statistic)
+        return MetricValue("rate", extreme, extreme, basis, len(rates), noun="request")
     rate = estimate_rate(counts, lengths)
-    value = MetricValue("rate", rate.value, rate.value, str(Basis.MEASURED), size, noun=noun)
+    value = MetricValue("rate", rate.value, rate.value, basis, len(rates), noun="request")
     if not confidence:
         return value
     return replace(value, interval=rate.compute_interval(confidence), confidence=confidence)

@@ -21,7 +21,8 @@ _DEFAULT = "no regressions"
     multiple=True,
     metavar="REQUIREMENT",
     help="A condition that must hold at the build: 'no regressions' (the default), 'no changes in MyModel',"
-    " or a number on every device, such as 'p50 <= 20ms in MyModel'. Repeatable.",
+    " or a number on every device, such as 'p50 <= 20ms in MyModel' or 'tokens per second >= 20 in decode'."
+    " Repeatable.",
 )
 @click.option(
     "--build",
@@ -51,7 +52,8 @@ def check_command(
     """Check the newest build in RESULTS: exit code 1 if a requirement fails, 5 if one cannot be decided.
 
     'no regressions' fails while a series has a change for the worse that nobody accepted and that is still
-    there: longer calls, fewer calls on the Neural Engine, more on the CPU, more with an unknown engine.
+    there: longer calls, a later first token or slower tokens of a language model, fewer calls on the Neural
+    Engine, more on the CPU, more with an unknown engine.
     'no changes' fails for any.
 
     \b
@@ -59,6 +61,7 @@ def check_command(
       tracekit fleet check results/
       tracekit fleet check results/ --require 'no changes in Encoder' --build 424
       tracekit fleet check results/ --require 'p50 <= 20ms in Encoder' --format json
+      tracekit fleet check results/ --require 'time to first token <= 400ms in Chat'
       tracekit fleet check results/ --accept
     """
     check_output(output, force)

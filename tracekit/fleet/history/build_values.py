@@ -1,29 +1,30 @@
-"""The metrics of one build on each device, from the calls of a dataset, as ``tracekit check`` names them."""
+"""The metrics of one build on each device, from the rows of a dataset, as ``tracekit check`` names them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pyarrow.dataset as pds
 
+from tracekit.checks.call_notes import join_notes
 from tracekit.checks.check import judge_condition, must_stay_low
-from tracekit.checks.intervals import estimate_interval, parse_statistic
-from tracekit.checks.requirements import Condition, Metric, Requirement
+from tracekit.checks.requirements import OF_REQUESTS, Condition, Metric, Requirement
 from tracekit.checks.results import CheckResult, MetricValue
 from tracekit.checks.run_values import RunNoise, combine_runs
+from tracekit.comparison.observations import is_named
 from tracekit.errors import UsageError
 from tracekit.fleet.dataset import Dataset
-from tracekit.fleet.schema import NO, YES
+from tracekit.fleet.history.recorded_calls import CALL_COLUMNS, measure_calls
+from tracekit.fleet.history.recorded_requests import REQUEST_COLUMNS, measure_requests
 from tracekit.frozen import frozen
-from tracekit.statistics.call_statistics import count_required_values, estimate
-from tracekit.statistics.share_intervals import estimate_share_interval
-from tracekit.text import plural
+from tracekit.model.schemas import SIGNPOST_EVENTS
 
 _PLACE = ["app", "device", "device_model"]
-_EXTREMES = {"max": np.max, "min": np.min}
+_OF_CALLS = ("length", "used share", "calls")
+_Measure: TypeAlias = Callable[[pd.DataFrame, Metric, float], MetricValue]
 
 
 @frozen
@@ -36,15 +37,37 @@ class DeviceResult:
     result: CheckResult
 
 
+@frozen
+class _BuildRows:
+    """The rows of a dataset that have a number: ``measure`` takes those of one recording.
+
+    ``places`` is the table with the devices that have such rows.
+    """
+
+    noun: str
+    preposition: str
+    table: str
+    places: str
+    columns: tuple[str, ...]
+    measure: _Measure
+    source: str = ""
+
+
+_CALLS = _BuildRows("call", "of", "calls", "models", CALL_COLUMNS, measure_calls)
+_REQUESTS = _BuildRows(
+    "request", "to", "requests", "requests", REQUEST_COLUMNS, measure_requests, SIGNPOST_EVENTS
+)
+
+
 def require_supported(requirement: Requirement) -> Condition:
     """Return the condition of a requirement. Raises ``UsageError`` where the dataset does not hold it."""
     rule = requirement.rule
-    if isinstance(rule, Condition) and rule.metric.quantity in ("length", "used share", "calls"):
+    if isinstance(rule, Condition) and rule.metric.quantity in (*_OF_CALLS, *OF_REQUESTS):
         return rule
     raise UsageError(
         f"'{requirement.text}' cannot be checked in a dataset of results: it takes lengths (p50, mean, max,"
-        " first, …), 'ANE used share' and the like, calls, 'no regressions' and 'no changes'. tracekit check"
-        " reads the recordings themselves."
+        " first, …), 'ANE used share' and the like, calls, 'tokens per second', 'time to first token',"
+        " 'no regressions' and 'no changes'. tracekit check reads the recordings themselves."
     )
 
 
@@ -53,131 +76,106 @@ def evaluate_devices(
 ) -> list[DeviceResult]:
     """Return the outcome on each device that has recordings of its app's build."""
     rule = require_supported(requirement)
-    calls = _read_calls(dataset, set(builds.values()))
-    calls = calls[calls["app"].map(builds).eq(calls["build"]).to_numpy(bool)]
-    of_device = {tuple(map(str, place)): rows for place, rows in calls.groupby(_PLACE, observed=True)}
+    kind = _REQUESTS if rule.metric.quantity in OF_REQUESTS else _CALLS
+    rows = _read_build_rows(dataset, kind, builds)
+    of_device = {tuple(map(str, place)): of_place for place, of_place in rows.groupby(_PLACE, observed=True)}
     results = []
-    for place in _find_devices(dataset, set(builds), rule.scope):
-        value = _evaluate_build(of_device.get(place, calls[:0]), requirement, rule, confidence)
+    for place in _find_devices(dataset, kind, set(builds), rule.scope):
+        value = _evaluate_build(kind, of_device.get(place, rows[:0]), requirement, rule, confidence)
         results.append(DeviceResult(*place, judge_condition(requirement, rule, value)))
     if not results:
-        value = MetricValue(rule.metric.kind, missing=f"no device has calls of '{rule.scope}'")
+        value = MetricValue(rule.metric.kind, missing=f"no device has {kind.noun}s{_name_scope(kind, rule)}")
         results.append(DeviceResult("", "", "", judge_condition(requirement, rule, value)))
     return results
 
 
-def _find_devices(dataset: Dataset, apps: set[str], scope: str) -> list[tuple[str, str, str]]:
-    """Return the devices that have, or had at any build, calls of a model; "" is any model."""
-    frame = _fill_missing_texts(
-        dataset.open_table("models").to_table(columns=[*_PLACE, "model", "label"]).to_pandas()
-    )
-    frame = frame[frame["app"].isin(apps).to_numpy(bool)]
-    if scope:
-        frame = frame[_is_in_scope(frame, scope)]
+def _find_devices(
+    dataset: Dataset, kind: _BuildRows, apps: set[str], scope: str
+) -> list[tuple[str, str, str]]:
+    """Return the devices that have, or had at any build, rows of a model; "" is any model."""
+    label = ["label"] if kind.places == "models" else []
+    frame = _read_rows(dataset, kind.places, [*_PLACE, "model", *label], _select_source(kind))
+    frame = _select_scope(frame[frame["app"].isin(apps).to_numpy(bool)], scope)
     places = frame[_PLACE].drop_duplicates().itertuples(index=False)
     return sorted((str(app), str(device), str(model)) for app, device, model in places)
 
 
-def _is_in_scope(frame: pd.DataFrame, scope: str) -> npt.NDArray[np.bool_]:
-    of_label = frame["model"].eq("") & frame["label"].eq(scope)
-    return np.asarray(frame["model"].eq(scope) | of_label, bool)
+def _select_scope(frame: pd.DataFrame, scope: str) -> pd.DataFrame:
+    """Return the rows of the models whose name is ``scope``, in which ``*`` stands for anything."""
+    if not scope:
+        return frame
+    names = [name for name in frame["model"].unique().tolist() if is_named(name, scope)]
+    return frame[frame["model"].isin(names).to_numpy(bool)]
 
 
-def _read_calls(dataset: Dataset, builds: set[str]) -> pd.DataFrame:
-    columns = [*_PLACE, "build", "recording", "model", "label", "length_ns", "first", "cut"]
-    columns += ["ane_used", "gpu_used", "cpu_used", "basis"]
-    condition = pds.field("build").isin(sorted(builds))
-    return _fill_missing_texts(
-        dataset.open_table("calls").to_table(columns=columns, filter=condition).to_pandas()
-    )
+def _read_build_rows(dataset: Dataset, kind: _BuildRows, builds: Mapping[str, str]) -> pd.DataFrame:
+    """Return the rows of the build of each app."""
+    columns = [*_PLACE, "build", "recording", "model", *kind.columns]
+    condition = pds.field("build").isin(sorted(set(builds.values()))) & _select_source(kind)
+    rows = _read_rows(dataset, kind.table, columns, condition)
+    return rows[rows["app"].map(builds).eq(rows["build"]).to_numpy(bool)]
 
 
-def _fill_missing_texts(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame whose categories are texts, empty where they are missing."""
+def _select_source(kind: _BuildRows) -> pds.Expression:
+    return pds.field("source") == kind.source if kind.source else pds.scalar(True)
+
+
+def _read_rows(
+    dataset: Dataset, table: str, columns: Sequence[str], condition: pds.Expression
+) -> pd.DataFrame:
+    """Return columns of a table: missing texts are empty, and a model without a name has its label."""
+    frame: pd.DataFrame = dataset.open_table(table).to_table(columns=columns, filter=condition).to_pandas()
     for name in frame.columns:
         if isinstance(frame[name].dtype, pd.CategoricalDtype):
             frame[name] = frame[name].astype("str").where(frame[name].notna(), "")
+    if "label" in columns:
+        frame["model"] = frame["model"].where(frame["model"].ne(""), frame["label"])
     return frame
 
 
 def _evaluate_build(
-    calls: pd.DataFrame, requirement: Requirement, rule: Condition, confidence: float
+    kind: _BuildRows, rows: pd.DataFrame, requirement: Requirement, rule: Condition, confidence: float
 ) -> MetricValue:
     """Return the number of all runs of a build on a device."""
     metric = rule.metric
-    if rule.scope:
-        calls = calls[_is_in_scope(calls, rule.scope)]
-    if metric.part:
-        is_first = calls["first"].to_numpy(bool)
-        calls = calls[is_first if metric.part == "first" else ~is_first]
-    if calls.empty:
-        what = " ".join(filter(None, (metric.part, "call")))
-        of_model = f" of '{rule.scope}'" if rule.scope else ""
-        return MetricValue(metric.kind, missing=f"the build has no {what}{of_model} on this device")
-    values = list(_iter_recording_values(calls, metric, confidence))
+    rows = _select_scope(rows, rule.scope)
+    if kind is _CALLS and metric.part:
+        is_first = rows["first"].to_numpy(bool)
+        rows = rows[is_first if metric.part == "first" else ~is_first]
+    if rows.empty:
+        part = metric.part if kind is _CALLS else ""
+        noun = " ".join(filter(None, (part, kind.noun)))
+        missing = f"the build has no {noun}{_name_scope(kind, rule)} on this device"
+        return MetricValue(metric.kind, missing=missing)
+    values = [kind.measure(run, metric, confidence) for _, run in rows.groupby("recording", sort=True)]
     missing = next((value.missing for value in values if value.missing), "")
     if missing:
-        return MetricValue(metric.kind, missing=missing, windows=len(calls))
+        return MetricValue(metric.kind, missing=missing, windows=len(rows))
+    return _combine_recordings(values, requirement, rule, confidence)
+
+
+def _name_scope(kind: _BuildRows, rule: Condition) -> str:
+    return f" {kind.preposition} '{rule.scope}'" if rule.scope else ""
+
+
+def _combine_recordings(
+    values: Sequence[MetricValue], requirement: Requirement, rule: Condition, confidence: float
+) -> MetricValue:
+    """Return the mean of the recordings' numbers where each has an interval, else the worst of them."""
+    if len(values) == 1:
+        return values[0]
     low_is_good = must_stay_low(requirement, rule)
-    if all(value.interval is not None for value in values) and len(values) > 1:
+    if all(value.interval is not None for value in values):
         return combine_runs(values, rule, confidence, RunNoise(), low_is_good)
-    ends = [(value.low or 0.0, value.high or 0.0) for value in values]
-    worst = max(ends, key=lambda end: end[1]) if low_is_good else min(ends, key=lambda end: end[0])
-    value = values[ends.index(worst)]
-    note = f"the worst of {len(values)} runs" if len(values) > 1 else value.note
-    return MetricValue(
-        metric.kind, *worst, value.basis, len(calls), note=note, interval=value.interval,
-        confidence=value.confidence, runs=len(values),
-    )  # fmt: skip
-
-
-def _iter_recording_values(calls: pd.DataFrame, metric: Metric, confidence: float) -> Iterator[MetricValue]:
-    for _, run in calls.groupby("recording", sort=True):
-        if metric.quantity == "calls":
-            yield MetricValue("count", len(run), len(run), windows=len(run))
-        elif metric.quantity == "length":
-            yield _evaluate_length(run, metric, confidence)
-        else:
-            yield _evaluate_share(run, metric, confidence)
-
-
-def _evaluate_length(run: pd.DataFrame, metric: Metric, confidence: float) -> MetricValue:
-    lengths = run["length_ns"].to_numpy(np.float64, na_value=np.nan)
-    whole = lengths[~run["cut"].to_numpy(bool)]
-    basis = " and ".join(sorted(set(run["basis"])))
-    if not len(whole) or np.isnan(whole).any():
-        return MetricValue("time", missing="a recording has calls whose length it does not show")
-    if metric.statistic in _EXTREMES:
-        value = float(_EXTREMES[metric.statistic](whole))
-        return MetricValue("time", value, value, basis, len(whole))
-    statistic = parse_statistic(metric.statistic)
-    if len(whole) < count_required_values(statistic):
-        return MetricValue(
-            "time", missing=f"a recording with {plural(len(whole), 'call')} has too few for {metric.name}"
-        )
-    value = float(whole.mean()) if statistic == "mean" else float(estimate(whole, float(statistic)))
-    interval = estimate_interval(whole, statistic, confidence) if confidence else None
-    return MetricValue(
-        "time", value, value, basis, len(whole), interval=interval, confidence=confidence,
-        calls=(whole, whole),
-    )  # fmt: skip
-
-
-def _evaluate_share(run: pd.DataFrame, metric: Metric, confidence: float) -> MetricValue:
-    used = run[f"{metric.engine.lower()}_used"]
-    certain_use = np.asarray(used.eq(YES), np.float64)
-    possible_use = np.asarray(used.ne(NO), np.float64)
-    unknown = int(possible_use.sum() - certain_use.sum())
-    if unknown == len(run):
-        return MetricValue(
-            "share", missing=f"a recording does not show if the {metric.engine} served its calls"
-        )
-    note = f"of {unknown} calls the engine is not determined" if unknown else ""
-    ends = (
-        estimate_share_interval(certain_use, confidence or 0.95),
-        estimate_share_interval(possible_use, confidence or 0.95),
+    choose = max if low_is_good else min
+    low, high = (choose(getattr(value, end) or 0.0 for value in values) for end in ("low", "high"))
+    notes = dict.fromkeys(value.note for value in values if value.note)
+    return replace(
+        values[0],
+        low=low,
+        high=high,
+        basis=" and ".join(sorted({value.basis for value in values if value.basis})),
+        windows=sum(value.windows for value in values),
+        note=join_notes(f"the worst of {len(values)} runs", *notes),
+        runs=len(values),
     )
-    return MetricValue(
-        "share", float(certain_use.mean()), float(possible_use.mean()), "", len(run), note=note,
-        interval=(ends[0][0], ends[1][1]) if confidence else None, confidence=confidence,
-    )  # fmt: skip

@@ -10,6 +10,7 @@ from tracekit.checks.parser import parse_requirement
 from tracekit.checks.requirements import Requirement
 from tracekit.checks.results import Outcome
 from tracekit.checks.tokenizer import Tokenizer
+from tracekit.comparison.observations import is_named
 from tracekit.errors import NotMeasurableError, UsageError
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.history.accepted import Accepted, read_accepted, write_accepted
@@ -143,7 +144,7 @@ def _judge_changes(
     in_scope = [
         series
         for series, key in enumerate(history.keys)
-        if key.app in history.builds and requirement.scope in ("", key.model)
+        if key.app in history.builds and (not requirement.scope or is_named(key.model, requirement.scope))
     ]
     rows = set(in_scope)
     found = [

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 import tracekit
+from tracekit.checks.requirements import Kind
 from tracekit.checks.results import CheckResult, MetricValue, OpenCounts, PlanPart, choose_exit_code
 from tracekit.model.trace import Issue
 from tracekit.report.analysis.json_findings import finding_summary
@@ -51,9 +52,7 @@ def _result(result: CheckResult) -> dict[str, Any]:
 
 def _actual(actual: MetricValue) -> dict[str, Any]:
     return {
-        "unit": {"time": "ns", "energy": "mJ", "rate": "tokens/s", "thermal": "level"}.get(
-            actual.kind, actual.kind
-        ),
+        "unit": name_unit(actual.kind),
         "low": actual.low,
         # JSON has no infinity: an open upper end is null.
         "high": _finite(actual.high),
@@ -73,6 +72,11 @@ def _actual(actual: MetricValue) -> dict[str, Any]:
         ],
         "plan": None if actual.plan is None else _plan(actual.plan),
     }
+
+
+def name_unit(kind: Kind) -> str:
+    """Return the unit of a kind of numbers; shares and counts are named as such."""
+    return {"time": "ns", "energy": "mJ", "rate": "tokens/s", "thermal": "level"}.get(kind, kind)
 
 
 def _plan(part: PlanPart) -> dict[str, Any]:

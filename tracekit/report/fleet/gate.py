@@ -8,9 +8,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from tracekit.checks.results import MetricValue
 from tracekit.fleet.history.build_series import REQUEST_LENGTHS, History
 from tracekit.fleet.history.change_gate import Gate
 from tracekit.fleet.history.series_changes import SeriesChange
+from tracekit.report.checks.json import name_unit
 from tracekit.report.checks.wording import reason
 from tracekit.report.document.blocks import (
     Block,
@@ -163,7 +165,8 @@ def to_json(gate: Gate, name: str) -> str:
                 "low": _drop_infinity(entry.result.actual.low),
                 "high": _drop_infinity(entry.result.actual.high),
                 "interval": [_drop_infinity(end) for end in entry.result.actual.interval or ()],
-                "calls": entry.result.actual.windows,
+                "unit": name_unit(entry.result.actual.kind),
+                **_count_rows(entry.result.actual),
                 "runs": entry.result.actual.runs,
                 "reason": reason(entry.result),
             }
@@ -200,6 +203,11 @@ def _describe_change(history: History, change: SeriesChange) -> dict[str, Any]:
         "evidence": evidence_text(history, change),
         "command": settling_command(history, change),
     }
+
+
+def _count_rows(actual: MetricValue) -> dict[str, int | None]:
+    """Return how many calls or requests a number is of; null for the others."""
+    return {f"{noun}s": actual.windows if actual.noun == noun else None for noun in ("call", "request")}
 
 
 def _drop_infinity(value: float | None) -> float | None:
