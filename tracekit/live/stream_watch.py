@@ -147,7 +147,7 @@ class StreamWatch:
             self.recent_lines.add(line, entry.time_ns)
         order = self._stream.order
         late = order.counts.late
-        items = list(self._stream.add(entry))
+        items = self._stream.add(entry)
         self._breaks += order.counts.late - late
         return self._take(items, order.settled_ns)
 

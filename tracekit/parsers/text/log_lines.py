@@ -78,6 +78,24 @@ _MAX_NAME_CHARACTERS = 256
 _SIGNPOST, _LOSS = "signpostEvent", "lossEvent"
 """Values of ``eventType``."""
 _SIGNPOST_KINDS: dict[str, SignpostKind] = {"begin": "begin", "end": "end"}
+_TEXT_KEYS = (
+    "processImagePath",
+    "senderImagePath",
+    "subsystem",
+    "category",
+    "messageType",
+    "signpostType",
+    "signpostName",
+    "signpostScope",
+)
+_NUMBER_KEYS = ("processID", "threadID", "machTimestamp")
+_NUMBER_END = 2**63
+_MAX_REMEMBERED = 1 << 13
+"""Chosen limit on the characters of a line whose texts are remembered: there are a few hundred."""
+_STAMP_LENGTH = len("2026-11-28 10:00:00.250000+0100")
+_NO_TIME = (None, None)
+_DECODER = json.JSONDecoder()
+_JSON_SPACE = " \t\r\n"
 _SECOND_NS = 10**9
 _KERNEL = "kernel"
 
@@ -174,71 +192,84 @@ def parse_line(line: str) -> LogEntry | None:
 
 def parse_object(text: str) -> LogEntry | None:
     """Return a JSON object as an entry; None for any other text, or an object without a message."""
-    try:
-        entry = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(entry, dict):
+    entry = _decode_object(text)
+    if entry is None:
         return None
     form = None
     if "eventMessage" not in entry:
         entry = translate_device_line(entry)
         form = entry.get(FORM)
-    message, event = entry.get("eventMessage"), entry.get("eventType")
-    is_loss = event == _LOSS
+    get = entry.get
+    message, event = get("eventMessage"), get("eventType")
+    is_signpost = event == _SIGNPOST
     if not isinstance(message, str):
         # A signpost or a loss needs no message; a line of text does.
-        if event != _SIGNPOST and not is_loss:
+        if not is_signpost and event != _LOSS:
             return None
         message = ""
-    stamp = _TIMESTAMP.match(_get_text(entry, "timestamp"))
-    second, fraction, zone = stamp.groups() if stamp else ("", "", "")
-    moment = _parse_moment(second, zone or "") if second else None
-    signpost = _get_signpost(entry) if event == _SIGNPOST else None
+    texts = tuple(map(get, _TEXT_KEYS))
+    try:
+        names = _read_names(texts) if len(text) <= _MAX_REMEMBERED else _read_names.__wrapped__(texts)
+    except TypeError:  # lists and objects, which cannot be remembered
+        names = _read_names.__wrapped__(texts)
+    process, sender, subsystem, category, message_type, kind, name, scope = names
+    stamp = get("timestamp")
+    time_ns, offset_s = _read_stamp(stamp) if isinstance(stamp, str) else _NO_TIME
+    pid, tid, ticks = [
+        number if type(number) is int and 0 <= number < _NUMBER_END else -1
+        for number in map(get, _NUMBER_KEYS)
+    ]
     return LogEntry(
-        None if moment is None else moment[0] + int((fraction or "0").ljust(9, "0")),
-        _clip(message),
-        _name_file(_get_text(entry, "processImagePath")),
-        _get_number(entry, "processID"),
-        _get_number(entry, "threadID"),
-        _get_text(entry, "subsystem"),
-        _get_text(entry, "category"),
-        _get_text(entry, "messageType"),
-        moment[1] if moment else None,
-        sender=_name_file(_get_text(entry, "senderImagePath")),
-        signpost=signpost,
-        ticks=_get_number(entry, "machTimestamp"),
-        is_loss=is_loss,
-        is_nameless=event == _SIGNPOST and signpost is None,
-        device_form=form if isinstance(form, DeviceForm) else None,
+        time_ns,
+        message if len(message) <= _MAX_CHARACTERS and message.isascii() else _clip(message),
+        process,
+        pid,
+        tid,
+        subsystem,
+        category,
+        message_type,
+        offset_s,
+        False,
+        sender,
+        Signpost(kind, name, _read_identifier(get("signpostID")), scope) if is_signpost and name else None,
+        ticks,
+        event == _LOSS,
+        is_signpost and not name,
+        form if isinstance(form, DeviceForm) else None,
     )
 
 
-def _get_signpost(entry: Mapping[str, Any]) -> Signpost | None:
-    """Return the signpost of an entry; None without a name, which no pair can be made of."""
-    name = _get_text(entry, "signpostName")[:_MAX_NAME_CHARACTERS]
-    if not name:
+def _decode_object(text: str) -> Mapping[str, Any] | None:
+    text = text.strip(_JSON_SPACE)
+    try:
+        # ``decode`` would search for white space at both ends of every line.
+        entry, end = _DECODER.raw_decode(text)
+    except (ValueError, RecursionError):
         return None
-    kind = _SIGNPOST_KINDS.get(_get_text(entry, "signpostType").lower(), "event")
-    identifier = entry.get("signpostID")
-    if not isinstance(identifier, int) or isinstance(identifier, bool):
-        identifier = 0
-    if not NO_IDENTIFIER <= identifier < 2**64:
-        identifier = 0
-    return Signpost(kind, name, identifier, _get_text(entry, "signpostScope").lower()[:16])
+    return entry if end == len(text) and isinstance(entry, dict) else None
 
 
 @lru_cache(maxsize=512)
-def _name_file(path: str) -> str:
-    """Return the last part of a path; a log has few of them, and each a thousand times."""
-    return PurePosixPath(path).name
+def _read_names(values: tuple[object, ...]) -> tuple[str, str, str, str, str, SignpostKind, str, str]:
+    """Return the texts of ``_TEXT_KEYS`` as they are kept; a log has few sets of them, each many times."""
+    texts = [_clip(value) if isinstance(value, str) else "" for value in values]
+    process, sender, subsystem, category, message_type, kind, name, scope = texts
+    return (
+        PurePosixPath(process).name,
+        PurePosixPath(sender).name,
+        subsystem,
+        category,
+        message_type,
+        _SIGNPOST_KINDS.get(kind.lower(), "event"),
+        name[:_MAX_NAME_CHARACTERS],
+        scope.lower()[:16],
+    )
 
 
-def _get_text(entry: Mapping[str, Any], name: str) -> str:
-    value = entry.get(name)
-    if not isinstance(value, str):
-        return ""
-    return value if len(value) <= _MAX_CHARACTERS and value.isascii() else _clip(value)
+def _read_identifier(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return 0
+    return value if NO_IDENTIFIER <= value < 2**64 else 0
 
 
 def _clip(text: str) -> str:
@@ -247,9 +278,28 @@ def _clip(text: str) -> str:
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
-def _get_number(entry: Mapping[str, Any], name: str) -> int:
-    value = entry.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else -1
+def _read_stamp(stamp: str) -> tuple[int | None, int | None]:
+    """Return nanoseconds since 1970 and the offset of the zone; None for what is unknown."""
+    # The form of ``log``: 2026-11-28 10:00:00.250000+0100. Only the fraction is another on every line.
+    fraction = stamp[20:26]
+    if len(stamp) == _STAMP_LENGTH and stamp[19] == "." and stamp[26] in "+-" and fraction.isdecimal():
+        moment = _read_second(stamp[:19] + stamp[26:])
+        if moment is not None:
+            return moment[0] + int(fraction) * 1_000, moment[1]
+    match = _TIMESTAMP.match(_clip(stamp))
+    if match is None:
+        return _NO_TIME
+    second, fraction, zone = match.groups()
+    moment = _parse_moment(second, zone or "")
+    if moment is None:
+        return _NO_TIME
+    return moment[0] + int((fraction or "0").ljust(9, "0")), moment[1]
+
+
+@lru_cache(maxsize=64)
+def _read_second(stamp: str) -> tuple[int, int | None] | None:
+    match = _TIMESTAMP.fullmatch(stamp)
+    return _parse_moment(match["second"], match["zone"] or "") if match else None
 
 
 @lru_cache(maxsize=4096)

@@ -36,12 +36,14 @@ _MAX_WAITING = 2_000
 class PlacedEntry(NamedTuple):
     """An entry at its time in the stream, in nanoseconds since 1970 on the stream's first clock.
 
-    ``is_after_step`` marks the first entry after the clock was set.
+    ``number`` counts the entries as they came: those of the same time leave in its order. ``is_after_step``
+    marks the first entry after the clock was set.
     """
 
     time_ns: int
+    number: int
     entry: LogEntry
-    is_after_step: bool = False
+    is_after_step: bool
 
 
 @dataclass(slots=True)
@@ -59,8 +61,8 @@ class LogOrder:
 
     def __init__(self) -> None:
         self.counts = OrderCounts()
-        self._waiting: list[tuple[int, int, PlacedEntry]] = []
-        self._sequence = 0
+        self._waiting: list[PlacedEntry] = []
+        self._number = 0
         self._offset_ns = 0
         self._newest_ns = self._left_ns = 0
         self._ticks = -1
@@ -81,18 +83,21 @@ class LogOrder:
         if self._is_repeated(entry):
             self.counts.repeated += 1
             return []
-        leaving = self._follow_clock(entry)
+        forward_ns = entry.time_ns + self._offset_ns - self._newest_ns
+        is_near = -MAX_BACKWARD_NS <= forward_ns <= _MAX_FORWARD_NS
+        leaving = [] if is_near else self._follow_clock(entry, forward_ns)
         time_ns = entry.time_ns + self._offset_ns
-        placed_entry = PlacedEntry(time_ns, entry, self._is_after_step)
+        self._number += 1
+        placed_entry = PlacedEntry(time_ns, self._number, entry, self._is_after_step)
         self._is_after_step = False
         if time_ns < self._left_ns:
             self.counts.late += 1
             return [*leaving, placed_entry]
-        self._sequence += 1
-        heapq.heappush(self._waiting, (time_ns, self._sequence, placed_entry))
+        heapq.heappush(self._waiting, placed_entry)
         if time_ns >= self._newest_ns:
             self._newest_ns, self._ticks = time_ns, entry.ticks
-        return [*leaving, *self._take(self.settled_ns)]
+        leaving += self._take(self._newest_ns - SETTLE_NS)
+        return leaving
 
     def finish(self) -> list[PlacedEntry]:
         """Return the entries that still wait, in order of time."""
@@ -101,19 +106,15 @@ class LogOrder:
     def _take(self, until_ns: int) -> list[PlacedEntry]:
         leaving = []
         waiting = self._waiting
-        while waiting and (waiting[0][0] <= until_ns or len(waiting) > _MAX_WAITING):
-            leaving.append(heapq.heappop(waiting)[2])
+        while waiting and (waiting[0].time_ns <= until_ns or len(waiting) > _MAX_WAITING):
+            leaving.append(heapq.heappop(waiting))
         if leaving:
             self._left_ns = leaving[-1].time_ns
         return leaving
 
-    def _follow_clock(self, entry: LogEntry) -> list[PlacedEntry]:
+    def _follow_clock(self, entry: LogEntry, forward_ns: int) -> list[PlacedEntry]:
         """Return the entries that leave because the clock was set between them and this entry."""
-        assert entry.time_ns is not None
         if not self._newest_ns:
-            return []
-        forward_ns = entry.time_ns + self._offset_ns - self._newest_ns
-        if -MAX_BACKWARD_NS <= forward_ns <= _MAX_FORWARD_NS:
             return []
         if forward_ns > 0 and not self._is_set_forward(entry, forward_ns):
             return []
@@ -129,13 +130,13 @@ class LogOrder:
         return forward_ns > (entry.ticks - self._ticks) * _LONGEST_TICK_NS + _MAX_FORWARD_NS
 
     def _is_repeated(self, entry: LogEntry) -> bool:
-        key = hash(
-            (entry.time_ns, entry.ticks, entry.pid, entry.tid, entry.subsystem, entry.message, entry.signpost)
-        )
-        if key in self._recent_keys:
+        time_ns, message, _, pid, tid, subsystem, *_, signpost, ticks, _, _, _ = entry
+        key = hash((time_ns, ticks, pid, tid, subsystem, message, signpost))
+        keys, recent = self._recent_keys, self._recent
+        if key in keys:
             return True
-        self._recent_keys.add(key)
-        self._recent.append(key)
-        if len(self._recent) > _REMEMBERED:
-            self._recent_keys.discard(self._recent.popleft())
+        keys.add(key)
+        recent.append(key)
+        if len(recent) > _REMEMBERED:
+            keys.discard(recent.popleft())
         return False

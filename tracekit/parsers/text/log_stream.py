@@ -5,13 +5,18 @@ A saved log and one that is being written pass through the same functions, so bo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from tracekit.parsers.text.log_lines import LogEntry
 from tracekit.parsers.text.log_order import LogOrder, PlacedEntry
-from tracekit.parsers.text.signpost_pairing import PlacedSignpost, SignpostInterval, SignpostPairing
+from tracekit.parsers.text.signpost_pairing import (
+    PlacedSignpost,
+    Signpost,
+    SignpostInterval,
+    SignpostPairing,
+)
 
 _MAX_MESSAGE_CHARACTERS = 256
 
@@ -41,47 +46,48 @@ class LogStream:
         self.order = LogOrder()
         self.pairing = SignpostPairing()
 
-    def add(self, entry: LogEntry) -> Iterator[StreamItem]:
-        """Yield what this entry makes known, in order of time; consume it before the next entry."""
+    def add(self, entry: LogEntry) -> list[StreamItem]:
+        """Return what this entry makes known, in order of time."""
         return self._pair(self.order.add(entry))
 
-    def finish(self) -> Iterator[StreamItem]:
-        """Yield what still waits; Begins stay open."""
+    def finish(self) -> list[StreamItem]:
+        """Return what still waits; Begins stay open."""
         return self._pair(self.order.finish())
 
-    def _pair(self, entries: Iterable[PlacedEntry]) -> Iterator[StreamItem]:
+    def _pair(self, entries: Iterable[PlacedEntry]) -> list[StreamItem]:
+        items: list[StreamItem] = []
+        pairing = self.pairing
         for placed_entry in entries:
-            if placed_entry.is_after_step:
-                yield DroppedBegins(tuple(self.pairing.drop_all()), placed_entry.time_ns)
-                yield ClockStep()
-            mark = _get_signpost(placed_entry)
-            if mark is None:
-                yield placed_entry
+            time_ns, _, entry, is_after_step = placed_entry
+            if is_after_step:
+                items += DroppedBegins(tuple(pairing.drop_all()), time_ns), ClockStep()
+            signpost = entry.signpost
+            if signpost is None:
+                items.append(placed_entry)
                 continue
-            overdue = self.pairing.drop_overdue(placed_entry.time_ns)
+            overdue = pairing.drop_overdue(time_ns)
             if overdue:
-                yield DroppedBegins(tuple(overdue), placed_entry.time_ns)
-            interval = self.pairing.add(mark)
+                items.append(DroppedBegins(tuple(overdue), time_ns))
+            mark = _place_signpost(time_ns, signpost, entry)
+            interval = pairing.add(mark)
             if interval is not None:
-                yield interval
-            elif mark.signpost.kind != "end":
-                yield mark
-            if self.pairing.given_up:
-                given_up = self.pairing.take_given_up()
-                yield DroppedBegins(tuple(given_up), placed_entry.time_ns, is_ambiguous=True)
+                items.append(interval)
+            elif signpost.kind != "end":
+                items.append(mark)
+            if pairing.given_up:
+                items.append(DroppedBegins(tuple(pairing.take_given_up()), time_ns, is_ambiguous=True))
+        return items
 
 
-def _get_signpost(placed_entry: PlacedEntry) -> PlacedSignpost | None:
-    entry = placed_entry.entry
-    if entry.signpost is None:
-        return None
+def _place_signpost(time_ns: int, signpost: Signpost, entry: LogEntry) -> PlacedSignpost:
+    _, message, process, pid, tid, subsystem, category, *_ = entry
     return PlacedSignpost(
-        placed_entry.time_ns,
-        entry.signpost,
-        entry.subsystem[:_MAX_MESSAGE_CHARACTERS],
-        entry.category[:_MAX_MESSAGE_CHARACTERS],
-        entry.pid,
-        entry.tid,
-        entry.process[:_MAX_MESSAGE_CHARACTERS],
-        entry.message[:_MAX_MESSAGE_CHARACTERS],
+        time_ns,
+        signpost,
+        subsystem[:_MAX_MESSAGE_CHARACTERS],
+        category[:_MAX_MESSAGE_CHARACTERS],
+        pid,
+        tid,
+        process[:_MAX_MESSAGE_CHARACTERS],
+        message[:_MAX_MESSAGE_CHARACTERS],
     )

@@ -52,15 +52,14 @@ class PlacedSignpost(NamedTuple):
     @property
     def key(self) -> _Key:
         """What a Begin and its End have in common."""
-        signpost = self.signpost
-        is_anywhere, in_thread = signpost.scope == "system", signpost.scope == "thread"
+        _, (_, name, identifier, scope), subsystem, category, pid, tid, _, _ = self
         return (
-            signpost.name,
-            self.subsystem,
-            self.category,
-            signpost.identifier,
-            _ANYWHERE if is_anywhere else self.pid,
-            self.tid if in_thread else _ANYWHERE,
+            name,
+            subsystem,
+            category,
+            identifier,
+            _ANYWHERE if scope == "system" else pid,
+            tid if scope == "thread" else _ANYWHERE,
         )
 
 
@@ -99,11 +98,12 @@ class SignpostPairing:
 
     def add(self, mark: PlacedSignpost) -> SignpostInterval | None:
         """Return the interval that an End closes; None for anything else."""
-        if mark.signpost.kind == "event":
+        kind = mark.signpost.kind
+        if kind == "event":
             return None
         key = mark.key
         begins = self._open.get(key)
-        if mark.signpost.kind == "begin":
+        if kind == "begin":
             if begins is None:
                 self._open[key] = [mark]
             else:
