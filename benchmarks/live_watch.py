@@ -1,5 +1,7 @@
 """``tracekit watch`` at 2,000 signposts a second: its share of a core, and its memory after a simulated day.
 
+Where valgrind is installed, the instructions of a line are counted, too, which other programs do not change.
+
 A second of the stream has 200 calls, each with four client intervals inside and a request's line. The day
 has fewer calls, at moments all over it, with new processes, begins without ends, repeated and damaged lines:
 everything that could grow with time has its chance.
@@ -11,19 +13,24 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
+import tempfile
 import time
 import tracemalloc
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from start import HERE, count_python_instructions
+
 from tracekit.live.stream_watch import StreamWatch
 from tracekit.live.watch_summary import summarize_watch
 
-CALLS_A_SECOND = 200
+CALLS_A_SECOND, LINES_A_CALL = 200, 11
 MAX_SHARE, MAX_BYTES, MAX_GROWTH = 0.10, 50_000_000, 1.05
 KEEP_BYTES = 24 << 20
+_BLOCK_BYTES = 1 << 16
 EPOCH_S = 1_795_860_000
 DAY_S = 86_400
 _ENTRY = {
@@ -89,22 +96,43 @@ def write_call(start_us: int, pid: int, number: int) -> list[bytes]:
     return lines
 
 
+def write_second(second: int) -> bytes:
+    """Return the lines of a second of the stream."""
+    step_us = 1_000_000 // CALLS_A_SECOND
+    numbers = range(second * CALLS_A_SECOND, (second + 1) * CALLS_A_SECOND)
+    return b"".join(line for number in numbers for line in write_call(number * step_us, 812, number))
+
+
+def feed(watch: StreamWatch, data: bytes) -> None:
+    """Let a watch read a second of the stream, as it comes from a pipe, and show what it holds."""
+    for start in range(0, len(data), _BLOCK_BYTES):
+        for _ in watch.feed(data[start : start + _BLOCK_BYTES]):
+            pass
+    for _ in range(4):
+        summarize_watch(watch)
+
+
 def measure_speed(seconds: int) -> tuple[float, StreamWatch]:
     """Return the share of a core that the stream takes, with a summary four times a second."""
     watch = StreamWatch(["encode"], keep_bytes=KEEP_BYTES)
     used = 0.0
     for second in range(seconds):
-        step_us = 1_000_000 // CALLS_A_SECOND
-        numbers = range(second * CALLS_A_SECOND, (second + 1) * CALLS_A_SECOND)
-        data = b"".join(line for number in numbers for line in write_call(number * step_us, 812, number))
+        data = write_second(second)
         begin = time.process_time()
-        for start in range(0, len(data), 1 << 16):
-            for _ in watch.feed(data[start : start + (1 << 16)]):
-                pass
-        for _ in range(4):
-            summarize_watch(watch)
+        feed(watch, data)
         used += time.process_time() - begin
     return used / seconds, watch
+
+
+def measure_instructions(seconds: int) -> int:
+    """Return the instructions of a line, of those behind the first second."""
+    counts = []
+    with tempfile.TemporaryDirectory() as folder:
+        for length in (1, 1 + seconds):
+            path = Path(folder) / f"{length}.ndjson"
+            path.write_bytes(b"".join(map(write_second, range(length))))
+            counts.append(count_python_instructions(HERE, str(Path(__file__).resolve()), "--feed", str(path)))
+    return round((counts[1] - counts[0]) / (seconds * CALLS_A_SECOND * LINES_A_CALL))
 
 
 def iter_day(calls: int) -> Iterator[bytes]:
@@ -143,11 +171,16 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=30)
     parser.add_argument("--calls", type=int, default=20_000)
     parser.add_argument("--out", dest="output", type=Path, help="write the figures as JSON, too")
+    parser.add_argument("--feed", type=Path, help="only read a saved stream, while instructions are counted")
     options = parser.parse_args()
+    if options.feed:
+        feed(StreamWatch(["encode"], keep_bytes=KEEP_BYTES), options.feed.read_bytes())
+        return
     share, watch = measure_speed(options.seconds)
     half_bytes, day_bytes = measure_memory(options.calls)
     figures = {
         "share of a core": round(share, 4),
+        **({"instructions of a line": measure_instructions(2)} if shutil.which("valgrind") else {}),
         "calls": watch.counts.calls,
         "bytes after half a day": half_bytes,
         "bytes after a day": day_bytes,

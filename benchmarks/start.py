@@ -92,9 +92,14 @@ def measure_instructions(export: Path, against: Path | None = None) -> dict[str,
 
 
 def count_instructions(checkout: Path, export: Path) -> int:
-    """Return the instructions of one ``tracekit analyze``, as valgrind's callgrind counts them."""
+    """Return the instructions of one ``tracekit analyze``."""
+    return count_python_instructions(checkout, "-m", "tracekit", "analyze", str(export))
+
+
+def count_python_instructions(checkout: Path, *arguments: str) -> int:
+    """Return the instructions of Python with these arguments, as valgrind's callgrind counts them."""
     callgrind = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null")
-    ran = _run(checkout, "-m", "tracekit", "analyze", str(export), under=callgrind)
+    ran = _run(checkout, *arguments, under=callgrind)
     ran.check_returncode()
     return int(re.search(r"Collected : (\d+)", ran.stderr)[1])  # type: ignore[index]
 

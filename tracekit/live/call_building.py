@@ -13,6 +13,7 @@ import re
 from bisect import bisect_left, insort
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Final, TypeVar
 
 from tracekit.live.live_call import LiveCall
@@ -27,6 +28,7 @@ _MAX_OPEN = 64
 """A process with more open calls has each request contested: they could not be compared in time."""
 _MAX_PROCESSES = 256
 _MODEL = re.compile(MODEL_IN_MESSAGE)
+_TIME, _BEGIN, _END = map(attrgetter, ("time_ns", "begin_ns", "end_ns"))
 _CONTESTED: Final = "contested"
 _Item = TypeVar("_Item")
 
@@ -108,7 +110,7 @@ class CallBuilder:
         process = self._get(begin.pid, begin.process)
         _remove(process.open_calls, begin)
         if interval.end_ns > interval.start_ns:
-            insort(process.closed, interval, key=lambda call: call.end_ns)
+            insort(process.closed, interval, key=_END)
             process.waiting.append(interval)
             # The error of an evaluation may come behind its end, a request's own line right after it.
             hold_ns = LOGGED_WITHIN_NS + (REPEATS_NS if process.evaluations else 0)
@@ -122,7 +124,10 @@ class CallBuilder:
         intervals = process.evaluations if phase is Phase.WAIT else process.preparations
         process.evaluation_count += phase is Phase.WAIT
         client_interval = _ClientInterval(begin.time_ns, interval.end_ns, begin.tid)
-        insort(intervals, client_interval, key=lambda entry: entry.end_ns)
+        if intervals and client_interval.end_ns < intervals[-1].end_ns:
+            insort(intervals, client_interval, key=_END)
+        else:
+            intervals.append(client_interval)
         self._trim_if_long(process)
 
     def add_line(self, time_ns: int, pid: int, tid: int, process_name: str, form: MessageForm) -> None:
@@ -145,7 +150,7 @@ class CallBuilder:
         process.has_lines |= not is_error
         process.line_count += 1
         request = _LoggedRequest(time_ns, tid, form.status, is_failed, is_error)
-        insort(process.requests, request, key=lambda entry: entry.time_ns)
+        insort(process.requests, request, key=_TIME)
         self._trim_if_long(process)
 
     def take_ready(self, settled_ns: int) -> list[LiveCall]:
@@ -230,8 +235,7 @@ def _list_requests(process: _ProcessCalls, interval: SignpostInterval) -> list[_
     """Return the requests that may be the call's; evaluations count in a process that logs no requests."""
     end_ns = interval.end_ns + LOGGED_WITHIN_NS
     start, stop = (
-        bisect_left(process.requests, edge_ns, key=lambda request: request.time_ns)
-        for edge_ns in (interval.start_ns, end_ns)
+        bisect_left(process.requests, edge_ns, key=_TIME) for edge_ns in (interval.start_ns, end_ns)
     )
     requests = process.requests[start:stop]
     if process.has_lines or not process.evaluations:
@@ -300,7 +304,7 @@ def _measure_client(process: _ProcessCalls, interval: SignpostInterval) -> tuple
 
 def _measure(process: _ProcessCalls, interval: SignpostInterval, entries: list[_ClientInterval]) -> int:
     total_ns, reach_ns = 0, interval.start_ns
-    for entry in sorted(entries, key=lambda entry: entry.begin_ns):
+    for entry in sorted(entries, key=_BEGIN):
         if entry.end_ns <= interval.start_ns or entry.begin_ns >= interval.end_ns:
             continue
         # The call in which it began: its line in the log may come when another has begun.
@@ -317,10 +321,10 @@ def _trim(process: _ProcessCalls, settled_ns: int) -> int:
     floor_ns = min(starts, default=settled_ns)
     closed, requests = process.closed, process.requests
     margin_ns = floor_ns - LOGGED_WITHIN_NS - REPEATS_NS
-    del closed[: bisect_left(closed, margin_ns, key=lambda call: call.end_ns)]
-    del requests[: bisect_left(requests, margin_ns, key=lambda request: request.time_ns)]
+    del closed[: bisect_left(closed, margin_ns, key=_END)]
+    del requests[: bisect_left(requests, margin_ns, key=_TIME)]
     for intervals in (process.evaluations, process.preparations):
-        del intervals[: bisect_left(intervals, margin_ns, key=lambda entry: entry.end_ns)]
+        del intervals[: bisect_left(intervals, margin_ns, key=_END)]
     dropped = 0
     # Half of a list that is too long goes at once, so that the next entries find room.
     if len(closed) > _MAX_KEPT:

@@ -46,7 +46,7 @@ class RecentLines:
         yield b"".join(line + b"\n" for line in list(self._lines))
 
     def _store(self) -> None:
-        data = zlib.compress(b"".join(line + b"\n" for line in self._lines), _LEVEL)
+        data = zlib.compress(b"\n".join(self._lines) + b"\n", _LEVEL)
         self._blocks.append(_StoredLines(data, self._last_ns))
         self._stored_bytes += len(data)
         self._lines, self._size_bytes = [], 0

@@ -21,11 +21,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tracekit.parsers.text.device_lines import (
     FORM,
@@ -192,8 +191,13 @@ def parse_line(line: str) -> LogEntry | None:
 
 def parse_object(text: str) -> LogEntry | None:
     """Return a JSON object as an entry; None for any other text, or an object without a message."""
-    entry = _decode_object(text)
-    if entry is None:
+    text = text.strip(_JSON_SPACE)
+    try:
+        # ``json.loads`` would search for white space at both ends of every line.
+        entry, end = _DECODER.raw_decode(text)
+    except (ValueError, RecursionError):
+        return None
+    if end < len(text) or not isinstance(entry, dict):
         return None
     form = None
     if "eventMessage" not in entry:
@@ -237,16 +241,6 @@ def parse_object(text: str) -> LogEntry | None:
         is_signpost and not name,
         form if isinstance(form, DeviceForm) else None,
     )
-
-
-def _decode_object(text: str) -> Mapping[str, Any] | None:
-    text = text.strip(_JSON_SPACE)
-    try:
-        # ``decode`` would search for white space at both ends of every line.
-        entry, end = _DECODER.raw_decode(text)
-    except (ValueError, RecursionError):
-        return None
-    return entry if end == len(text) and isinstance(entry, dict) else None
 
 
 @lru_cache(maxsize=512)

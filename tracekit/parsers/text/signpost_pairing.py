@@ -66,13 +66,9 @@ class PlacedSignpost(NamedTuple):
 class SignpostInterval(NamedTuple):
     """A Begin and its End."""
 
-    begin: PlacedSignpost
+    start_ns: int
     end_ns: int
-
-    @property
-    def start_ns(self) -> int:
-        """The time of the Begin."""
-        return self.begin.time_ns
+    begin: PlacedSignpost
 
 
 class SignpostPairing:
@@ -125,7 +121,7 @@ class SignpostPairing:
                 if not begins:
                     del self._open[key]
                 self._count -= 1
-                return SignpostInterval(begin, mark.time_ns)
+                return SignpostInterval(begin.time_ns, mark.time_ns, begin)
         self.without_begin += 1
         return None
 
