@@ -52,14 +52,14 @@ def command(*arguments: object, code: int = 0) -> str:
 def test_the_list_has_what_is_missing(results: Path) -> None:
     printed = command("questions", results)
     assert printed.startswith(
-        "6 questions of 13 can be answered:\n\nengine-share  Share of calls on an engine"
+        "6 questions of 14 can be answered:\n\nengine-share  Share of calls on an engine"
     )
     assert "    engine=ANE: The engine: ANE, GPU or CPU." in printed
     assert "energy  Energy of a call, by chip\n    energy.energy_per_call_nj: Energy of one call" in printed
     document = json.loads(command("questions", results, "--format", "json"))
     offered = {question["name"]: question["offered"] for question in document["questions"]}
     assert offered["latency"] and not offered["energy"]
-    assert len(offered) == 13
+    assert len(offered) == 14
 
 
 def test_a_question_that_the_data_cannot_answer_is_not_measurable(results: Path) -> None:

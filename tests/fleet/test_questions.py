@@ -74,6 +74,7 @@ def test_questions_are_offered_where_the_data_can_answer_them(fleet: Dataset) ->
     assert lacking == {
         "request-speed": ("requests.first_token_ns",),
         "phase-engines": ("requests.first_token_ns",),
+        "reported-request-speed": ("requests.length_ns",),
         "segments": ("segments.segment",),
         "energy": ("energy.energy_per_call_nj",),
     }

@@ -18,12 +18,12 @@ PHONE = {"app": "Chat", "device": "Phone", "device_model": "iPhone 17"}
 PAD = {"app": "Chat", "device": "Pad", "device_model": "iPad 17"}
 
 
-def make_request(recording: str, first_ms: float, token_ms: float, **other: Any) -> dict[str, Any]:
+def make_request(recording: str, first_ms: float, token_ms: float, **changed: Any) -> dict[str, Any]:
     """Return a request of 100 prompt tokens with 10 tokens after its first one."""
     row: dict[str, Any] = {**PHONE, "recording": recording, "build": "2", "model": "Chat", "cut": False}
     row |= {"source": "os-signpost", "basis": "measured", "prompt_tokens": 100, "tokens": 11}
     row |= {"first_token_ns": int(first_ms * MS), "decode_tokens": 10, "decode_ns": int(token_ms * MS) * 10}
-    return row | other
+    return row | changed
 
 
 def check_rows(tmp_path: Path, requests: list[dict[str, Any]], *arguments: str) -> Result:
@@ -86,8 +86,8 @@ def test_the_document_has_the_unit_and_the_requests(tmp_path: Path) -> None:
 
 @pytest.mark.integration
 def test_one_request_does_not_show_how_a_rate_varies(tmp_path: Path) -> None:
-    (one,) = judge_rows(tmp_path, [make_request("a", 100, 10)], "tokens per second >= 50")
-    assert (one["outcome"], one["low"], one["interval"]) == ("open", 100.0, [0.0, None])
+    (entry,) = judge_rows(tmp_path, [make_request("a", 100, 10)], "tokens per second >= 50")
+    assert (entry["outcome"], entry["low"], entry["interval"]) == ("open", 100.0, [0.0, None])
 
 
 @pytest.mark.integration

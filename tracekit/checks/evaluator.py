@@ -24,7 +24,7 @@ from tracekit.checks.intervals import Interval, estimate_interval, estimate_rati
 from tracekit.checks.recording_values import count_issues, find_hottest_state, price_call, sum_preparation
 from tracekit.checks.requirements import ENGINE_NAMES, OF_REQUESTS, OF_RUN, Absence, EnginePresence, Metric
 from tracekit.checks.results import MetricValue
-from tracekit.comparison.metrics import LATE
+from tracekit.comparison.metrics import LATE, OF_REPORTED
 from tracekit.comparison.observations import SUBMISSION_COUNTS, Observations
 from tracekit.comparison.quantities import FloatArray, Quantity
 from tracekit.model.columns import BoolArray
@@ -80,6 +80,10 @@ class MetricEvaluator:
             from tracekit.checks.request_values import measure_requests
 
             return measure_requests(self._observations, metric, scope, self._confidence)
+        if metric.quantity in OF_REPORTED:
+            from tracekit.checks.reported_values import measure_reported
+
+            return measure_reported(self._observations, metric, scope, self._confidence)
         rows = self.mark_windows(scope)
         if metric.quantity == "calls":
             return self._count_windows(rows)

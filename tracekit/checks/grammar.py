@@ -24,6 +24,8 @@ _REQUIREMENTS: Grammar = {
         'rail "energy" [ "per" "call" ]',
         '[ "mean" | "max" | "min" ] "tokens" "per" "second" [ "in" ( "decode" | "prefill" ) ]',
         '[ statistic ] "time" "to" "first" "token"',
+        '[ "mean" | "max" | "min" ] "response" "tokens" "per" "second"',
+        '[ statistic ] "request" "length" | "incomplete" "requests"',
         '"issues" [ severity | code ] | "errors" | "warnings"',
         '"first"',
         '[ "warm" ] verdict "share"',

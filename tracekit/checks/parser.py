@@ -9,13 +9,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from itertools import pairwise
 
 from tracekit.analysis.findings.find import KINDS
 from tracekit.checks.expression import ExpressionParser
+from tracekit.checks.request_parser import take_phase, take_request_metric
 from tracekit.checks.requirements import (
     ENGINE_NAMES,
-    RATE,
     Absence,
     ChangeRule,
     Condition,
@@ -26,7 +25,14 @@ from tracekit.checks.requirements import (
 )
 from tracekit.checks.tokenizer import Tokenizer
 from tracekit.comparison.cautions import THERMAL
-from tracekit.comparison.metrics import FIRST_TOKEN, LATE, list_all_names
+from tracekit.comparison.metrics import (
+    INCOMPLETE,
+    LATE,
+    MEDIANS,
+    REQUEST_LENGTH,
+    RESPONSE_RATE,
+    list_all_names,
+)
 from tracekit.comparison.observations import SUBMISSION_COUNTS
 from tracekit.model.issue_codes import ISSUE_CODES
 from tracekit.model.power_rails import RAILS
@@ -42,6 +48,7 @@ _OF_RUN = ("load", "compile", "thermal", "issues", "errors", "warnings")
 _METRIC_WORDS = (
     *("p50", "p90", "p99", "first", "warm", *_STATISTICS, "length", "hand-offs", "calls"),
     *("submissions", "segments", "tokens per second", "time to first token", "no finding"),
+    *(RESPONSE_RATE, REQUEST_LENGTH, INCOMPLETE),
     *(*_OF_RUN, *_VERDICTS, "RUNTIME"),
 )
 _PHASES = tuple(str(phase) for phase in Phase)
@@ -92,14 +99,13 @@ class _RecordingParser(ExpressionParser):
 
     def parse_condition(self) -> Condition:
         start = self._tokens.position
-        metric = self._parse_metric()
-        metric = self._parse_phase(metric)
+        metric = take_phase(self._tokens, self._parse_metric())
         scope = self._parse_scope()
         if self._tokens.ended:
             raise self._tokens.make_error("a comparison is missing here, such as '<= 8ms'.")
         operator = self._parse_operator()
         value = self._parse_value(metric)
-        metric = self._parse_phase(metric)
+        metric = take_phase(self._tokens, metric)
         scope = self._parse_end(scope)
         if scope and metric.quantity in ("thermal", "issues"):
             raise self._tokens.make_error(
@@ -132,12 +138,12 @@ class _RecordingParser(ExpressionParser):
     def parse_change(self, text: str) -> ChangeRule:
         tokens = self._tokens
         start = tokens.next_position()
-        metric = self._parse_phase(self._parse_metric())
+        metric = take_phase(tokens, self._parse_metric())
         # compare has one statistic per engine metric and does not name it: "ANE busy", not "p90 ANE busy".
         name = replace(metric, statistic="").name if metric.engine else metric.name
         name = SUBMISSION_COUNTS.get(name, name)
-        if metric.quantity == FIRST_TOKEN:
-            name = FIRST_TOKEN  # of which compare has the median
+        if metric.quantity in MEDIANS:
+            name = metric.quantity  # of which compare has the median
         implied = not metric.engine or metric.statistic == choose_default_statistic(metric.quantity)
         if not implied or (name not in list_all_names() and metric.quantity != LATE):
             raise tokens.make_unknown_error("metric of compare", metric.name, list_all_names(), start)
@@ -205,40 +211,13 @@ class _RecordingParser(ExpressionParser):
         tokens.position = start
         return None
 
-    def _parse_phase(self, metric: Metric) -> Metric:
-        """Read ``in decode`` or ``in prefill`` behind a rate of tokens, which is else that of decode."""
-        tokens = self._tokens
-        start = tokens.position
-        if metric.quantity == RATE and tokens.take_if("in"):
-            phase = tokens.take_if("decode", "prefill")
-            if phase:
-                return replace(metric, part=phase)
-        tokens.position = start
-        return metric
-
     def _parse_request_metric(self) -> Metric | None:
-        """Read ``[statistic] tokens per second`` or ``time to first token``; None for any other."""
-        tokens = self._tokens
-        start = tokens.position
-        statistic = self._parse_statistic()
-        if tokens.take_if("tokens"):
-            self._require_words("tokens", "per", "second")
-            if statistic.startswith("p"):
-                raise tokens.make_error(
-                    "tokens per second are a mean over all tokens; min is the slowest request."
-                )
-            return Metric(RATE, statistic=statistic or choose_default_statistic(RATE), part="decode")
-        if tokens.take_if("time"):
-            self._require_words("time", "to", "first", "token")
-            return Metric(FIRST_TOKEN, statistic=statistic or choose_default_statistic(FIRST_TOKEN))
-        tokens.position = start
-        return None
-
-    def _require_words(self, *words: str) -> None:
-        """Read the words after the first, or raise ``UsageError``."""
-        for before, word in pairwise(words):
-            if not self._tokens.take_if(word):
-                raise self._tokens.make_error(f"'{word}' is missing after '{before}'.")
+        """Read a number of requests to language models; None for any other."""
+        start = self._tokens.position
+        metric = take_request_metric(self._tokens, self._parse_statistic())
+        if metric is None:
+            self._tokens.position = start
+        return metric
 
     # metric = "calls" [">" time] | "load" | … | ["warm"] [statistic] quantity
 

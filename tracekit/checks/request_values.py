@@ -12,7 +12,8 @@ from tracekit.checks.requirements import Metric
 from tracekit.checks.results import MetricValue
 from tracekit.comparison.metrics import FIRST_TOKEN
 from tracekit.comparison.observations import Observations, is_named
-from tracekit.model.columns import IntArray
+from tracekit.comparison.quantities import Names
+from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import Basis
 from tracekit.statistics.blocks import FloatArray
 from tracekit.statistics.rates import estimate_rate
@@ -29,16 +30,9 @@ def measure_requests(
     generations = observations.analysis.generations
     if generations is None:
         return MetricValue(metric.kind, missing=_NONE)
-    rows = np.array(
-        [row for row, name in enumerate(generations.models) if not scope or is_named(str(name), scope)],
-        np.int64,
-    )
+    rows = np.flatnonzero(mark_scope(generations.models, scope))
     if not len(rows):
-        names = sorted({str(name) for name in generations.models if name})
-        listed = ", ".join(names[:MOST_LISTED_NAMES]) or "no name"
-        return MetricValue(
-            metric.kind, missing=f"no request is to a model '{scope}'; the requests have {listed}"
-        )
+        return MetricValue(metric.kind, missing=explain_other_models(generations.models, scope))
     mixed = int(generations.requests.is_mixed[rows].sum())
     if mixed:
         return MetricValue(metric.kind, missing=explain_mixed(mixed))
@@ -54,6 +48,18 @@ def _measure_first_token(generations: Generations, metric: Metric, rows: IntArra
     return summarize_first_tokens(np.where(times < 0, np.nan, times), least, metric.statistic)
 
 
+def mark_scope(models: Names, scope: str) -> BoolArray:
+    """Mark the requests to a model; "" is any."""
+    return np.array([not scope or is_named(str(name), scope) for name in models], bool)
+
+
+def explain_other_models(models: Names, scope: str) -> str:
+    """Return why no request is meant, with the models that requests have."""
+    names = sorted({str(name) for name in models if name})
+    listed = ", ".join(names[:MOST_LISTED_NAMES]) or "no name"
+    return f"no request is to a model '{scope}'; the requests have {listed}"
+
+
 def explain_mixed(count: int) -> str:
     """Return why requests at once have no numbers."""
     verb = "is" if count == 1 else "are"
@@ -63,13 +69,14 @@ def explain_mixed(count: int) -> str:
 def summarize_first_tokens(times: FloatArray, least: FloatArray, statistic: str) -> MetricValue:
     """Return the statistic of times to the first token; where it is NaN, it is ``least`` or longer."""
     is_open = np.isnan(times)
-    low, high = (_compute_statistic(np.where(is_open, ends, times), statistic) for ends in (least, np.inf))
+    low, high = (compute_statistic(np.where(is_open, ends, times), statistic) for ends in (least, np.inf))
     open_count = int(is_open.sum())
     note = f"the recording has no first token of {plural(open_count, 'request')}" if open_count else ""
     return MetricValue("time", low, high, str(Basis.MEASURED), len(times), note=note, noun="request")
 
 
-def _compute_statistic(values: FloatArray, statistic: str) -> float:
+def compute_statistic(values: FloatArray, statistic: str) -> float:
+    """Return an extreme, the mean or a nearest-rank percentile of numbers of requests."""
     if statistic in ("max", "min", "mean"):
         return float(getattr(np, statistic)(values))
     return float(np.percentile(values, float(statistic[1:]), method="inverted_cdf"))
@@ -92,7 +99,7 @@ def summarize_rates(
     """Return the rate of all events, of tokens in seconds, or the extreme of the requests' ``rates``."""
     basis = str(Basis.MEASURED)
     if statistic in ("max", "min"):
-        extreme = _compute_statistic(rates[~np.isnan(rates)], statistic)
+        extreme = compute_statistic(rates[~np.isnan(rates)], statistic)
         return MetricValue("rate", extreme, extreme, basis, len(rates), noun="request")
     rate = estimate_rate(counts, lengths)
     value = MetricValue("rate", rate.value, rate.value, basis, len(rates), noun="request")

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from tracekit.comparison.metrics import FIRST_TOKEN, LATE, name_late_calls
+from tracekit.comparison.metrics import (
+    FIRST_TOKEN,
+    INCOMPLETE,
+    LATE,
+    MEDIANS,
+    RESPONSE_RATE,
+    name_late_calls,
+)
 from tracekit.comparison.observations import SUBMISSION_COUNTS
 from tracekit.model.vocabulary import SERVING, Phase
 
@@ -23,8 +30,8 @@ OF_RUN = ("issues", "thermal", "load", "compile", "energy")
 """Numbers that a recording has once."""
 RATE = "tokens per second"
 OF_REQUESTS = (FIRST_TOKEN, RATE)
-"""Numbers of requests to language models."""
-_COUNTS = ("calls", "issues", *PER_WINDOW)
+"""Numbers of requests to language models that signposts mark."""
+_COUNTS = ("calls", "issues", INCOMPLETE, *PER_WINDOW)
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ class Metric:
             return "thermal"
         if self.quantity == "energy":
             return "energy"
-        if self.quantity == RATE:
+        if self.quantity in (RATE, RESPONSE_RATE):
             return "rate"
         return "count" if self.quantity in _COUNTS else "time"
 
@@ -73,7 +80,7 @@ class Metric:
     @property
     def judged_name(self) -> str:
         """The metric with the statistic that is judged, where the expression implies it."""
-        if self.quantity == FIRST_TOKEN and self.statistic == choose_default_statistic(FIRST_TOKEN):
+        if self.quantity in MEDIANS and self.statistic == choose_default_statistic(self.quantity):
             return f"{self.statistic} {self.name}"
         return self.name
 
@@ -149,6 +156,6 @@ def choose_default_statistic(quantity: str) -> str:
     """Return the statistic of a quantity that is written without one."""
     if quantity in ("busy", "waiting", "samples"):
         return "p90"
-    return {"busy share": "mean", FIRST_TOKEN: "max", RATE: "mean", **dict.fromkeys(PER_WINDOW, "max")}.get(
-        quantity, ""
-    )
+    if quantity in ("busy share", RATE, RESPONSE_RATE):
+        return "mean"
+    return "max" if quantity in (*MEDIANS, *PER_WINDOW) else ""

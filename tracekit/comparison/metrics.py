@@ -101,8 +101,22 @@ ENERGY_METRICS = {f"{rail} energy": rail for rail in RAILS}
 """Energy of a call of a model, one number per run, and its rail."""
 FIRST_TOKEN = "time to first token"  # noqa: S105 - of a language model
 DECODE_RATE = "tokens per second in decode"
-REQUEST_METRICS: Mapping[str, Unit] = {FIRST_TOKEN: "ns", DECODE_RATE: "tokens/s"}
-"""Numbers of requests to language models, one per run: the median time, and the rate of all tokens."""
+OF_SIGNPOSTS = (FIRST_TOKEN, DECODE_RATE)
+"""Numbers of requests to language models that signposts mark."""
+REQUEST_LENGTH, RESPONSE_RATE = "request length", "response tokens per second"
+INCOMPLETE = "incomplete requests"
+OF_REPORTED = (REQUEST_LENGTH, RESPONSE_RATE, INCOMPLETE)
+"""Numbers of requests that Foundation Models reports as a whole; incomplete ones failed or have no end."""
+MEDIANS = (FIRST_TOKEN, REQUEST_LENGTH)
+"""Times of requests, of which a comparison has the median."""
+REQUEST_METRICS: Mapping[str, Unit] = {
+    FIRST_TOKEN: "ns",
+    DECODE_RATE: "tokens/s",
+    REQUEST_LENGTH: "ns",
+    RESPONSE_RATE: "tokens/s",
+    INCOMPLETE: "count",
+}
+"""Numbers of requests to language models, one per run: median times, rates of all tokens, and a count."""
 
 
 def name_late_calls(limit_ns: float) -> str:

@@ -14,7 +14,14 @@ from tracekit.comparison.estimates import (
     estimate_within_runs,
     scale_of,
 )
-from tracekit.comparison.metrics import ENERGY_METRICS, REQUEST_METRICS, RUN_METRICS
+from tracekit.comparison.metrics import (
+    ENERGY_METRICS,
+    INCOMPLETE,
+    OF_REPORTED,
+    OF_SIGNPOSTS,
+    REQUEST_METRICS,
+    RUN_METRICS,
+)
 from tracekit.comparison.observations import Observations
 from tracekit.comparison.quantities import Amount, Unit
 from tracekit.comparison.result import Difference, Value
@@ -57,14 +64,20 @@ def iter_request_rows(
     base: _Runs, new: _Runs, noise: Sequence[_Runs], spread: GivenSpread, model: str | None
 ) -> Iterator[Difference]:
     """Yield the numbers of requests to a language model that a side shows; None is whichever model."""
-    if all(run.analysis.generations is None for run in (*base, *new)):
+    runs = (*base, *new)
+    names = [] if all(run.analysis.generations is None for run in runs) else list(OF_SIGNPOSTS)
+    names += OF_REPORTED if any(len(run.analysis.trace.model_requests) for run in runs) else ()
+    if not names:
         return
     from tracekit.comparison.request_metrics import compare_within, measure_request
 
-    for name, unit in REQUEST_METRICS.items():
+    for name in names:
+        unit = REQUEST_METRICS[name]
         sides = [[measure_request(run, name, model) for run in side] for side in (base, new, *noise)]
         values = [_average_runs([measured.amount for measured in side]) for side in sides]
         if values[0].value is None and values[1].value is None:
+            continue
+        if name == INCOMPLETE and not (values[0].value or values[1].value):
             continue
         row = _compare_values(name, unit, values, spread)
         estimate = None if row.judgement != "too few to tell" else compare_within(sides[0], sides[1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from typing import Any, TypeAlias
@@ -18,7 +18,7 @@ from tracekit.comparison.builds import find_program_binaries
 from tracekit.comparison.cautions import THERMAL
 from tracekit.comparison.run_amounts import read_thermal_states
 from tracekit.fleet.dataset_calls import DatasetCalls
-from tracekit.fleet.dataset_requests import build_request_columns
+from tracekit.fleet.dataset_requests import iter_request_columns
 from tracekit.fleet.recording_copies import identify_run
 from tracekit.fleet.schema import ANALYZED, PLACE, TABLES, build_arrow_schema
 from tracekit.frozen import frozen
@@ -63,7 +63,10 @@ def build_analysis_tables(analysis: Analysis, origin: Origin) -> Tables:
         "engines": _build_table("engines", place, calls.build_engine_rows()),
         "calls": _build_columns("calls", place, calls.build_call_columns()),
         "segments": _build_columns("segments", place, segments or {"call": []}),
-        "requests": _build_columns("requests", place, build_request_columns(analysis, calls.processes)),
+        "requests": _join_tables(
+            _build_columns("requests", place, columns)
+            for columns in iter_request_columns(analysis, calls.processes)
+        ),
         "findings": _build_table("findings", place, _build_finding_rows(analysis)),
         "issues": _build_table(
             "issues", place, _build_issue_rows(analysis, has_segments=segments is not None)
@@ -251,6 +254,10 @@ def _build_columns(name: str, place: Mapping[str, object], columns: Mapping[str,
         for field in schema
     ]
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _join_tables(tables: Iterable[pa.Table]) -> pa.Table:
+    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
 
 def _repeat_value(value: object, kind: pa.DataType, count: int) -> pa.Array:

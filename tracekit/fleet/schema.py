@@ -179,13 +179,28 @@ TABLES: Mapping[str, Mapping[str, Column]] = {
             _TEXT,
             "The model, by signposts or the only one that its process calls; empty where none is sure.",
         ),
-        "request": Column(_COUNT, "The number of the request to a language model, from 1, in order of time."),
+        "request": Column(
+            _COUNT, "The number of the request to a language model, from 1 for each source, in order of time."
+        ),
         "start_ns": Column(_NS, "Its begin, since the start of the run."),
-        "cut": Column(pa.bool_(), "The end of the recording cuts it."),
-        "source": Column(_TEXT, "What showed the request: os-signpost."),
+        "cut": Column(pa.bool_(), "The end of the recording cuts it, or it has none."),
+        "source": Column(
+            _TEXT,
+            "What showed the request: os-signpost, or ModelInferenceTable for one that Foundation Models"
+            " reports as a whole, whose tokens are as reported, and which has no first token and no phases.",
+        ),
         "basis": Column(_TEXT, "How its times are known: measured."),
+        "length_ns": Column(
+            _NS, "The length of a reported request; null without an end, and for those that signposts mark."
+        ),
+        "errors": Column(
+            _COUNT, "The errors of a reported request; null where it states none, and for all others."
+        ),
         "prompt_tokens": Column(_COUNT, "The tokens of its prompt; null where it states none."),
-        "tokens": Column(_COUNT, "The tokens that it made; null where they may be another's."),
+        "cached_tokens": Column(_COUNT, "Cached ones of a reported request; null where it states none."),
+        "tokens": Column(
+            _COUNT, "The tokens that it made; null where they may be another's, or none are reported."
+        ),
         "first_token_ns": Column(_NS, "The time to the first token; null where none is seen."),
         "decode_tokens": Column(_COUNT, "The tokens after the first; null where they may be another's."),
         "decode_ns": Column(_NS, "The time from the first token to the last; null for fewer than two."),

@@ -126,6 +126,7 @@ NULLABLE = frozenset(
         "cached_tokens",
         "response_tokens",
         "total_tokens",
+        "errors",
     }
 )
 """Columns of ids and numbers in which -1 is missing."""
@@ -252,6 +253,7 @@ MODEL_REQUESTS = Columns(
         "cached_tokens": Column("int64", "as reported; missing likewise"),
         "response_tokens": Column("int64", "as reported; missing likewise"),
         "total_tokens": Column("int64", "as reported; missing likewise"),
+        "errors": Column("int64", "their number as reported; missing likewise"),
         "cut": Column("bool", "its end was not recorded: ``end_ns`` is the recording's"),
     }
 )

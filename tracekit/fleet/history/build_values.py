@@ -14,16 +14,21 @@ from tracekit.checks.check import judge_condition, must_stay_low
 from tracekit.checks.requirements import OF_REQUESTS, Condition, Metric, Requirement
 from tracekit.checks.results import CheckResult, MetricValue
 from tracekit.checks.run_values import RunNoise, combine_runs
+from tracekit.comparison.metrics import OF_REPORTED
 from tracekit.comparison.observations import is_named
 from tracekit.errors import UsageError
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.history.recorded_calls import CALL_COLUMNS, measure_calls
-from tracekit.fleet.history.recorded_requests import REQUEST_COLUMNS, measure_requests
+from tracekit.fleet.history.recorded_requests import (
+    REPORTED_COLUMNS,
+    REQUEST_COLUMNS,
+    measure_reported,
+    measure_requests,
+)
 from tracekit.frozen import frozen
-from tracekit.model.schemas import SIGNPOST_EVENTS
+from tracekit.model.schemas import MODEL_INFERENCE, SIGNPOST_EVENTS
 
 _PLACE = ["app", "device", "device_model"]
-_OF_CALLS = ("length", "used share", "calls")
 _Measure: TypeAlias = Callable[[pd.DataFrame, Metric, float], MetricValue]
 
 
@@ -57,17 +62,23 @@ _CALLS = _BuildRows("call", "of", "calls", "models", CALL_COLUMNS, measure_calls
 _REQUESTS = _BuildRows(
     "request", "to", "requests", "requests", REQUEST_COLUMNS, measure_requests, SIGNPOST_EVENTS
 )
+_REPORTED = replace(_REQUESTS, columns=REPORTED_COLUMNS, measure=measure_reported, source=MODEL_INFERENCE)
+_ROWS_BY_QUANTITY: Mapping[str, _BuildRows] = {
+    **dict.fromkeys(("length", "used share", "calls"), _CALLS),
+    **dict.fromkeys(OF_REQUESTS, _REQUESTS),
+    **dict.fromkeys(OF_REPORTED, _REPORTED),
+}
 
 
 def require_supported(requirement: Requirement) -> Condition:
     """Return the condition of a requirement. Raises ``UsageError`` where the dataset does not hold it."""
     rule = requirement.rule
-    if isinstance(rule, Condition) and rule.metric.quantity in (*_OF_CALLS, *OF_REQUESTS):
+    if isinstance(rule, Condition) and rule.metric.quantity in _ROWS_BY_QUANTITY:
         return rule
     raise UsageError(
         f"'{requirement.text}' cannot be checked in a dataset of results: it takes lengths (p50, mean, max,"
-        " first, …), 'ANE used share' and the like, calls, 'tokens per second', 'time to first token',"
-        " 'no regressions' and 'no changes'. tracekit check reads the recordings themselves."
+        " first, …), 'ANE used share' and the like, calls, numbers of requests to language models (tokens per"
+        " second, …), 'no regressions' and 'no changes'. tracekit check reads the recordings themselves."
     )
 
 
@@ -76,7 +87,7 @@ def evaluate_devices(
 ) -> list[DeviceResult]:
     """Return the outcome on each device that has recordings of its app's build."""
     rule = require_supported(requirement)
-    kind = _REQUESTS if rule.metric.quantity in OF_REQUESTS else _CALLS
+    kind = _ROWS_BY_QUANTITY[rule.metric.quantity]
     rows = _read_build_rows(dataset, kind, builds)
     of_device = {tuple(map(str, place)): of_place for place, of_place in rows.groupby(_PLACE, observed=True)}
     results = []

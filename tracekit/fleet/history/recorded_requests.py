@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from tracekit.analysis.generation.reported import UNKNOWN, ReportedRequests
+from tracekit.checks.reported_values import summarize_reported
 from tracekit.checks.request_values import (
     NO_DECODE,
     NO_PROMPT,
@@ -17,6 +19,8 @@ from tracekit.checks.results import MetricValue
 from tracekit.comparison.metrics import FIRST_TOKEN
 
 REQUEST_COLUMNS = ("prompt_tokens", "tokens", "first_token_ns", "decode_tokens", "decode_ns")
+
+REPORTED_COLUMNS = ("length_ns", "tokens", "errors")
 
 
 def measure_requests(run: pd.DataFrame, metric: Metric, confidence: float) -> MetricValue:
@@ -38,3 +42,12 @@ def measure_requests(run: pd.DataFrame, metric: Metric, confidence: float) -> Me
         return MetricValue("rate", missing=NO_PROMPT if metric.part == "prefill" else NO_DECODE)
     counts, lengths = counts[is_known], lengths_ns[is_known] / 1e9
     return summarize_rates(counts, lengths, counts / lengths, metric.statistic, confidence)
+
+
+def measure_reported(run: pd.DataFrame, metric: Metric, confidence: float) -> MetricValue:
+    """Return a number of the requests of one recording that Foundation Models reports."""
+    length_ns, tokens, errors = (
+        run[name].astype("float64").fillna(UNKNOWN).to_numpy().astype(np.int64) for name in REPORTED_COLUMNS
+    )
+    requests = ReportedRequests(run["model"].to_numpy(object), length_ns, tokens, errors)
+    return summarize_reported(requests, metric, confidence)

@@ -20,7 +20,11 @@ from tracekit.parsers.tables.column_values import extract_texts, join_rows
 from tracekit.parsers.tables.interval_frames import extract_pids_or_target
 from tracekit.parsers.tables.row_times import OPEN_NS, read_times
 
-_COUNTS = ("prompt", "cached", "response", "total")
+_COUNTS = {
+    **{f"{name}_tokens": f"{name}-tokens" for name in ("prompt", "cached", "response", "total")},
+    "errors": "error-count",
+}
+"""The columns with counts, and what the table calls them."""
 _MOST_DIGITS = 9
 _UNKNOWN = -1
 
@@ -41,13 +45,13 @@ def read_model_requests(
 def _read_rows(table: Table, target: int, findings: IssueCounter) -> pd.DataFrame:
     spans = read_times(table, IssueCounter())  # the intervals of the same rows have reported their issues
     table = spans.table
-    columns = {f"{name}_tokens": extract_texts(table, f"{name}-tokens") for name in _COUNTS}
+    columns = {name: extract_texts(table, recorded) for name, recorded in _COUNTS.items()}
     counts = {name: texts.compute(_parse_count, np.int64) for name, texts in columns.items()}
     unreadable = sum(
         int((texts.compute(bool, np.bool_) & (counts[name] == _UNKNOWN)).sum())
         for name, texts in columns.items()
     )
-    text = f"token counts in '{table.schema}' that are not digits count as unknown: {{n}}"
+    text = f"counts in '{table.schema}' that are not digits count as unknown: {{n}}"
     findings.add("info", "token-count-unreadable", text, unreadable)
     return pd.DataFrame(
         {

@@ -8,32 +8,30 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.model.columns import IntArray
+from tracekit.analysis.generation.reported import read_reported_requests
 from tracekit.report.document.blocks import Block, Column, Paragraph, Table, count_note
 from tracekit.report.wording.generation import REPORTED_MEANING, format_rate
 from tracekit.report.wording.names import shorten_model_name
 from tracekit.text import format_rounded
 
 _COUNTS = {"prompt": "prompt_tokens", "cached": "cached_tokens", "response": "response_tokens"}
-_LAST_COUNTS = {"total": "total_tokens"}
+_TOTAL = {"total": "total_tokens"}
+_ERRORS = {"errors": "errors"}
 
 
 def build_reported_requests(requests: pd.DataFrame, most_requests: int) -> list[Block]:
     """Return the first requests of ``Trace.model_requests``, then what their numbers are."""
     listed = requests.iloc[:most_requests]
-    is_cut = listed["cut"].to_numpy(bool)
-    lengths: IntArray = np.where(is_cut, -1, (listed["end_ns"] - listed["start_ns"]).to_numpy(np.int64))
-    responses: IntArray = listed["response_tokens"].to_numpy(np.int64)
-    is_known = (responses >= 0) & (lengths > 0)
-    rates = np.where(is_known, responses * 1e9 / np.maximum(lengths, 1), np.nan)
-    models = [shorten_model_name(name) for name in listed["model"].astype("str")]
+    reported = read_reported_requests(listed)
+    models = [shorten_model_name(name) for name in reported.models]
     columns = (
         Column("model", [name or "–" for name in models], is_clipped=True),
         Column("request", [f"{number:,}" for number in range(1, len(listed) + 1)], "number"),
-        Column("length", _write(lengths, format_rounded), "number"),
+        Column("length", _write(reported.length_ns, format_rounded), "number"),
         *_list_counts(listed, _COUNTS),
-        Column("response/s", [format_rate(rate) for rate in rates.tolist()], "number"),
-        *_list_counts(listed, _LAST_COUNTS),
+        Column("response/s", [format_rate(rate) for rate in reported.rates.tolist()], "number"),
+        *_list_counts(listed, _TOTAL, rank=1),
+        *(_list_counts(listed, _ERRORS) if reported.is_failed.any() else ()),
     )
     table = Table(
         tuple(column for column in columns if any(column.texts)), caption="Requests to Foundation Models"
@@ -42,9 +40,11 @@ def build_reported_requests(requests: pd.DataFrame, most_requests: int) -> list[
     return [table, *([Paragraph(count_note(more))] if more else []), Paragraph(REPORTED_MEANING)]
 
 
-def _list_counts(requests: pd.DataFrame, names: dict[str, str]) -> list[Column]:
+def _list_counts(requests: pd.DataFrame, names: dict[str, str], rank: int = 0) -> list[Column]:
     return [
-        Column(title, _write(requests[name].to_numpy(np.int64), lambda count: f"{count:,}"), "number")
+        Column(
+            title, _write(requests[name].to_numpy(np.int64), lambda count: f"{count:,}"), "number", rank=rank
+        )
         for title, name in names.items()
     ]
 

@@ -25,7 +25,7 @@ REPORTED_ABOUT = "requests to Foundation Models: lengths measured, tokens report
 REPORTED_MEANING = (
     "Foundation Models reports a request as a whole: its tables have no first token, and no engine. So"
     " response/s counts the tokens of the response over the whole request, with the time before the first of"
-    " them. Whether the prompt's tokens include cached ones is not documented."
+    " them; with errors it is empty. Whether the prompt's tokens include cached ones is not documented."
 )
 _MOST_TRENDS = 12
 
