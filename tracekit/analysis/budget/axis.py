@@ -38,7 +38,8 @@ class CallAxis:
     def lay(self, calls: IntArray, starts: IntArray, ends: IntArray) -> IntervalSet:
         """Return intervals of calls on the axis, each cut to its call."""
         cut_starts, cut_ends = np.maximum(starts, self.starts[calls]), np.minimum(ends, self.ends[calls])
-        return IntervalSet.of(cut_starts + self._shift[calls], cut_ends + self._shift[calls])
+        shift = self._shift[calls]
+        return IntervalSet.of(cut_starts + shift, cut_ends + shift)
 
     def lay_everywhere(self, times: IntervalSet) -> IntervalSet:
         """Return times of the recording on the axis: in each call those that lie in it."""
@@ -51,4 +52,5 @@ class CallAxis:
     def cut(self, times: IntervalSet) -> tuple[IntArray, IntArray, IntArray]:
         """Return the axis' times cut to the calls, as (call, start, end) in the recording's time."""
         call, starts, ends = times.pieces(self.begins, self.stops)
-        return call, starts - self._shift[call], ends - self._shift[call]
+        shift = self._shift[call]
+        return call, starts - shift, ends - shift

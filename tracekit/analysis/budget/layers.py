@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -79,7 +79,11 @@ class Layers:
 
         A call without samples of its own may be the one that they work for.
         """
+        # What a range's process samples is in the range's own parts already.
         has_samples = self._evidence.members.counts[self._rows] > 0
+        has_samples &= ~self._run.has_all_work[self._rows]
+        if not has_samples.any():
+            return EMPTY
         others = self._lay_by_process(lambda pid: self._run.find_computing(pid, is_clear=True))
         return (others & self._select_calls(has_samples)) - self._at_work
 
@@ -130,13 +134,18 @@ class Layers:
     @cached_property
     def _sampled(self) -> dict[BudgetPart, IntervalSet]:
         """Return the time that the calls' samples cover, by part."""
-        sample, window = self._evidence.members.pairs(self._rows)
-        part = self._run.sampled.part_of_sample[sample]
+        sampled, has_all_work = self._run.sampled, self._run.has_all_work[self._rows]
+        sample, window = self._evidence.members.pairs(self._rows[~has_all_work])
+        part = sampled.part_of_sample[sample]
+        # Ranges include all samples of their process, of which neighbours are one interval for all ranges.
+        stops = np.where(has_all_work, self.axis.ends, self.axis.starts)
         layers = {}
         for number, name in enumerate(SAMPLED_PARTS):
             chosen = np.flatnonzero(part == number)
-            starts, ends = (edge[sample[chosen]] for edge in self._run.sampled.covered)
+            starts, ends = (edge[sample[chosen]] for edge in sampled.covered)
             layers[name] = self.axis.lay(window[chosen] - self._first, starts, ends)
+            if has_all_work.any():
+                layers[name] |= self._lay_by_process(partial(sampled.find_part, name), stops)
         return layers
 
     def _lay_thread_states(self) -> dict[str, IntervalSet]:

@@ -67,6 +67,12 @@ class RunLayers:
         return self.evidence.measured.is_call
 
     @cached_property
+    def has_all_work(self) -> BoolArray:
+        """Marks the ranges that include all work of their process, whatever its thread."""
+        mask: BoolArray = ~self.is_call & (self.evidence.windows["thread_id"] < 0).to_numpy(bool)
+        return mask
+
+    @cached_property
     def tids(self) -> IntArray:
         """The thread number of each call, -1 where its thread is not known."""
         tids = np.append(self.evidence.trace.threads["tid"].to_numpy(np.int64), -1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.analysis.classification.sample_labels import SampleLabels
@@ -37,6 +38,7 @@ class SampledTime:
         self._trace, self._labels = trace, labels
         self.period_ns = sampling_period_ns(trace)
         self._computing: dict[int, IntervalSet] = {}
+        self._parts: dict[tuple[BudgetPart, int], IntervalSet] = {}
 
     @cached_property
     def is_timed(self) -> bool:
@@ -64,11 +66,11 @@ class SampledTime:
         return starts, ends
 
     @cached_property
-    def part_of_sample(self) -> IntArray:
+    def part_of_sample(self) -> npt.NDArray[np.int8]:
         """The position in ``SAMPLED_PARTS`` of each sample's part; -1 for parked threads."""
         labels = self._labels
         computes = is_engine(labels.engine, Engine.CPU) & is_phase(labels.phase, Phase.EXECUTE, None)
-        part = np.full(len(labels.engine), SAMPLED_PARTS.index(BudgetPart.RUNTIME), np.int64)
+        part = np.full(len(labels.engine), SAMPLED_PARTS.index(BudgetPart.RUNTIME), np.int8)
         other = is_engine(labels.engine, Engine.OTHER, Engine.GRAPHICS)
         parts = {
             BudgetPart.APP: other,
@@ -81,7 +83,7 @@ class SampledTime:
         for name, mask in parts.items():
             part[mask] = SAMPLED_PARTS.index(name)
         part[is_phase(labels.phase, Phase.IDLE)] = NO_PART
-        return part if self.is_timed else np.full(len(part), NO_PART, np.int64)
+        return part if self.is_timed else np.full(len(part), NO_PART, np.int8)
 
     @cached_property
     def _is_blocked(self) -> BoolArray:
@@ -98,6 +100,14 @@ class SampledTime:
         if pid not in self._computing:
             self._computing[pid] = self.select(self.mark_computing(pid))
         return self._computing[pid]
+
+    def find_part(self, part: BudgetPart, pid: int) -> IntervalSet:
+        """Return when samples of a process, of any for -1, show a part."""
+        key = part, pid
+        if key not in self._parts:
+            mask = self.part_of_sample == SAMPLED_PARTS.index(part)
+            self._parts[key] = self.select(mask if pid < 0 else mask & (self._labels.pid == pid))
+        return self._parts[key]
 
     def mark_computing(self, pid: int) -> BoolArray:
         """Mark the samples of a process' threads at work, of any for -1."""

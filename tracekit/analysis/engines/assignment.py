@@ -31,7 +31,28 @@ def assign_samples(
     not name the calling thread, and count all ML work, unless they name no process either. ``runs`` are calls
     that have no window of their own, and may be what another thread's work is for.
     """
+    is_range = is_among(windows["source"], *GIVEN_SOURCES) & (windows["thread_id"] < 0).to_numpy(bool)
+    if is_range.all():
+        return _assign_to_ranges(trace, labels, windows)
     return _Assignment(trace, labels, windows, runs).assign()
+
+
+def _assign_to_ranges(trace: Trace, labels: SampleLabels, ranges: pd.DataFrame) -> Membership:
+    """Return the samples of ranges that count every sample of their process in their time, or of any."""
+    times, pids = trace.samples["time_ns"].to_numpy(), ranges["pid"].to_numpy(np.int64)
+    every = np.arange(len(times))
+    edges = np.zeros((2, len(ranges)), np.int64)
+    lists, list_starts, size = [every[:0]], [0], 0
+    for pid in np.unique(pids).tolist():
+        samples = every if pid < 0 else np.flatnonzero(labels.pid == pid)
+        times_of_list = times if len(samples) == len(times) else times[samples]
+        rows = np.flatnonzero(pids == pid)
+        for edge, name in zip(edges, ("start_ns", "end_ns"), strict=True):
+            edge[rows] = size + np.searchsorted(times_of_list, ranges[name].to_numpy()[rows])
+        lists.append(samples)
+        list_starts.append(size)
+        size += len(samples)
+    return Membership(np.concatenate(lists), np.array(list_starts), *edges, every[:0])
 
 
 class _Lists:
@@ -144,8 +165,6 @@ class _Assignment:
     def assign(self) -> Membership:
         """Return the samples of each window."""
         windows, every = self._windows, np.arange(self._count)
-        if (windows["caller"] == self._everyone).all() and not windows["process"].any():
-            return Membership(every, np.zeros(1, np.int64), *_get_edges(windows), every[:0])
         # Work on another thread joins the windows of one caller at most. So each caller has a list of its own
         # samples and of those that join it, and all lists are about as long as the samples together.
         served_caller, is_ambiguous = self._find_callers_served()

@@ -26,6 +26,8 @@ class IntervalSet:
     def of(cls, starts: IntArray, ends: IntArray) -> IntervalSet:
         """Return the union of any intervals; those without a length are dropped."""
         has_length = ends > starts
+        if len(starts) and has_length.all() and (starts[1:] > ends[:-1]).all():
+            return cls(starts, ends)  # most already are a set
         # Sorted by start, an interval opens a new one of the union where it begins after everything before it
         # has ended:
         #   starts   0  2  3  9     reach is the running maximum of ends
@@ -107,6 +109,8 @@ class IntervalSet:
         piece_starts = np.maximum(self.starts[interval], starts[window])
         piece_ends = np.minimum(self.ends[interval], ends[window])
         has_length = piece_ends > piece_starts  # a window without a length has no piece
+        if has_length.all():
+            return window, piece_starts, piece_ends
         return window[has_length], piece_starts[has_length], piece_ends[has_length]
 
     def __and__(self, other: IntervalSet) -> IntervalSet:

@@ -60,20 +60,23 @@ def read_role_spans(trace: Trace, rules: Sequence[SpanRule]) -> RoleSpans:
     rule_of_row = _match_rules(frame, rules)
     is_span = is_among(frame["kind"], "interval", "begin")
     rows = np.flatnonzero((rule_of_row >= 0) & is_span)
-    frame, rule_of_row = frame.iloc[rows], rule_of_row[rows]
+    start_of_row = frame["start_ns"].to_numpy(np.int64)
+    if (start_of_row[rows[1:]] < start_of_row[rows[:-1]]).any():
+        rows = rows[np.argsort(start_of_row[rows], kind="stable")]
+    rule_of_row = rule_of_row[rows]
     starts, ends, pids, tids = (
-        frame[name].to_numpy(np.int64) for name in ("start_ns", "end_ns", "pid", "tid")
+        frame[name].to_numpy(np.int64)[rows] for name in ("start_ns", "end_ns", "pid", "tid")
     )
     run_end_ns = max(int(ends.max(initial=0)), trace.info.duration_ns or 0)
-    is_open = is_among(frame["kind"], "begin")
+    is_open = is_among(frame["kind"], "begin")[rows]
     is_open |= (ends >= run_end_ns) & (trace.info.duration_ns is not None)
-    numbers = {name: np.full(len(frame), UNKNOWN, np.int64) for name in ("tokens", "step", "context")}
-    models = np.full(len(frame), "", object)
+    numbers = {name: np.full(len(rows), UNKNOWN, np.int64) for name in ("tokens", "step", "context")}
+    models = np.full(len(rows), "", object)
     for code, rule in enumerate(rules):
         of_rule = np.flatnonzero(rule_of_row == code)
         if not len(of_rule):
             continue
-        messages = pa.array(frame["message"].iloc[of_rule], pa.large_string())
+        messages = pa.array(frame["message"].iloc[rows[of_rule]], pa.large_string())
         for name, values in numbers.items():
             if key := getattr(rule, name):
                 values[of_rule] = _extract_numbers(messages, key)
@@ -81,12 +84,10 @@ def read_role_spans(trace: Trace, rules: Sequence[SpanRule]) -> RoleSpans:
             models[of_rule] = (
                 _extract(messages, rule.model, _WORD).fill_null("").to_numpy(zero_copy_only=False)
             )
-    order = np.argsort(starts, kind="stable")
     roles = np.array([ROLE_CODE[rule.role] for rule in rules], np.int64)[rule_of_row]
     yields = np.array([rule.yields for rule in rules], np.int64)[rule_of_row]
     ends = np.where(is_open, np.maximum(starts, run_end_ns), ends)
-    columns = (roles, pids, tids, starts, ends, is_open, *numbers.values(), yields, models)
-    return RoleSpans(*(column[order] for column in columns))
+    return RoleSpans(roles, pids, tids, starts, ends, is_open, *numbers.values(), yields, models)
 
 
 def _match_rules(frame: pd.DataFrame, rules: Sequence[SpanRule]) -> IntArray:
