@@ -41,18 +41,18 @@ def _assign_to_ranges(trace: Trace, labels: SampleLabels, ranges: pd.DataFrame) 
     """Return the samples of ranges that count every sample of their process in their time, or of any."""
     times, pids = trace.samples["time_ns"].to_numpy(), ranges["pid"].to_numpy(np.int64)
     every = np.arange(len(times))
-    edges = np.zeros((2, len(ranges)), np.int64)
+    start, stop = np.zeros((2, len(ranges)), np.int64)
     lists, list_starts, size = [every[:0]], [0], 0
     for pid in np.unique(pids).tolist():
         samples = every if pid < 0 else np.flatnonzero(labels.pid == pid)
         times_of_list = times if len(samples) == len(times) else times[samples]
         rows = np.flatnonzero(pids == pid)
-        for edge, name in zip(edges, ("start_ns", "end_ns"), strict=True):
+        for edge, name in ((start, "start_ns"), (stop, "end_ns")):
             edge[rows] = size + np.searchsorted(times_of_list, ranges[name].to_numpy()[rows])
         lists.append(samples)
         list_starts.append(size)
         size += len(samples)
-    return Membership(np.concatenate(lists), np.array(list_starts), *edges, every[:0])
+    return Membership(np.concatenate(lists), np.array(list_starts), start, stop, every[:0])
 
 
 class _Lists:

@@ -13,6 +13,7 @@ from tracekit.analysis.engines.codes import group_codes, group_positions
 from tracekit.analysis.engines.ranges import list_positions
 from tracekit.analysis.generation.growth import FEWEST_TOKENS, Growth, fit_growth
 from tracekit.analysis.generation.marked_requests import MarkedRequests, find_requests
+from tracekit.analysis.generation.metadata import UNKNOWN
 from tracekit.analysis.generation.phase_budgets import PhaseBudgets, sum_budgets
 from tracekit.analysis.generation.phases import (
     PHASES_OF_REQUEST,
@@ -20,7 +21,7 @@ from tracekit.analysis.generation.phases import (
     Phases,
     build_phases,
 )
-from tracekit.analysis.generation.role_spans import UNKNOWN, RoleSpans, read_role_spans
+from tracekit.analysis.generation.role_spans import RoleSpans, read_role_spans
 from tracekit.analysis.generation.span_rules import BUILT_IN, SpanRole
 from tracekit.analysis.generation.tokens import CallColumns, Tokens, build_tokens
 from tracekit.analysis.run import AnalyzedRun

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tracekit.analysis.engines.codes import group_codes, group_positions
-from tracekit.analysis.generation.role_spans import UNKNOWN, RoleSpans
+from tracekit.analysis.generation.metadata import UNKNOWN
+from tracekit.analysis.generation.role_spans import RoleSpans
 from tracekit.analysis.generation.span_rules import SpanRole
 from tracekit.analysis.windows.window import mark_overlapping
 from tracekit.frozen import frozen

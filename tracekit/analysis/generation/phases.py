@@ -12,7 +12,8 @@ from tracekit.analysis.engines.codes import group_codes, group_positions, is_amo
 from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet, merge_by_group
 from tracekit.analysis.engines.ranges import list_positions
 from tracekit.analysis.generation.marked_requests import find_latest
-from tracekit.analysis.generation.role_spans import UNKNOWN, RoleSpans
+from tracekit.analysis.generation.metadata import UNKNOWN
+from tracekit.analysis.generation.role_spans import RoleSpans
 from tracekit.analysis.run import AnalyzedRun
 from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray

@@ -11,19 +11,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tracekit.analysis.engines.codes import find_firsts, group_codes, is_among
+from tracekit.analysis.generation.metadata import UNKNOWN, read_numbers, read_words
 from tracekit.analysis.generation.span_rules import ROLE_CODE, SpanRole, SpanRule
 from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
 
-UNKNOWN = -1
-"""A number that a span does not have."""
-_SEPARATED = r"(?:^|[\s,;{{(]){}=(?P<value>{})(?:$|[\s,;}})])"
 _WILDCARDS = frozenset("*?[")
-_NUMBER, _WORD = r"\d{1,9}", r"[^\s,;})]{1,200}"
 
 
 @frozen(eq=False)
@@ -50,7 +46,10 @@ class RoleSpans:
 
     def select(self, *roles: SpanRole) -> RoleSpans:
         """Return the spans of some roles."""
-        rows = np.flatnonzero(np.isin(self.role, [ROLE_CODE[role] for role in roles]))
+        mask = np.zeros(len(self), bool)
+        for role in roles:
+            mask |= self.role == ROLE_CODE[role]
+        rows = np.flatnonzero(mask)
         return RoleSpans(**{name: values[rows] for name, values in vars(self).items()})
 
 
@@ -79,15 +78,14 @@ def read_role_spans(trace: Trace, rules: Sequence[SpanRule]) -> RoleSpans:
         messages = pa.array(frame["message"].iloc[rows[of_rule]], pa.large_string())
         for name, values in numbers.items():
             if key := getattr(rule, name):
-                values[of_rule] = _extract_numbers(messages, key)
+                values[of_rule] = read_numbers(messages, key)
         if rule.model:
-            models[of_rule] = (
-                _extract(messages, rule.model, _WORD).fill_null("").to_numpy(zero_copy_only=False)
-            )
+            models[of_rule] = read_words(messages, rule.model)
     roles = np.array([ROLE_CODE[rule.role] for rule in rules], np.int64)[rule_of_row]
     yields = np.array([rule.yields for rule in rules], np.int64)[rule_of_row]
     ends = np.where(is_open, np.maximum(starts, run_end_ns), ends)
-    return RoleSpans(roles, pids, tids, starts, ends, is_open, *numbers.values(), yields, models)
+    columns = (roles, pids, tids, starts, ends, is_open, *numbers.values(), yields, models)
+    return RoleSpans(*columns)
 
 
 def _match_rules(frame: pd.DataFrame, rules: Sequence[SpanRule]) -> IntArray:
@@ -117,15 +115,3 @@ def _match_words(column: pd.Categorical, globs: Sequence[str]) -> BoolArray:
         elif glob in code_of_word:  # compiling an expression for each takes longer than all comparisons
             matches[number, code_of_word[glob]] = True
     return matches
-
-
-def _extract_numbers(messages: pa.Array, key: str) -> IntArray:
-    numbers = pc.cast(_extract(messages, key, _NUMBER), pa.int64())
-    values: IntArray = pc.fill_null(numbers, UNKNOWN).to_numpy(zero_copy_only=False).astype(np.int64)
-    return values
-
-
-def _extract(messages: pa.Array, key: str, value: str) -> pa.Array:
-    """Return the value of a key in each ``key=value, key=value``; null where a message lacks it."""
-    found = pc.extract_regex(messages, pattern=_SEPARATED.format(re.escape(key), value))
-    return pc.struct_field(found, "value")

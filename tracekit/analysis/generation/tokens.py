@@ -6,7 +6,7 @@ import numpy as np
 
 from tracekit.analysis.engines.codes import group_codes, sum_before
 from tracekit.analysis.generation.marked_requests import MarkedRequests, find_latest
-from tracekit.analysis.generation.role_spans import UNKNOWN
+from tracekit.analysis.generation.metadata import UNKNOWN
 from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import SERVING

@@ -1,0 +1,81 @@
+"""Values of ``key=value`` in the messages of signposts."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tracekit.model.columns import IntArray
+
+UNKNOWN = -1
+"""A number that a span does not have."""
+_SEPARATED = r"(?:^|[\s,;{{(]){}=(?P<value>{})(?:$|[\s,;}})])"
+_MOST_DIGITS = 9
+_NUMBER, _WORD = rf"\d{{1,{_MOST_DIGITS}}}", r"[^\s,;})]{1,200}"
+_SPACE = b"\t\n\f\r "
+_OPENS, _CLOSES = (np.isin(np.arange(256), list(_SPACE + marks)) for marks in (b",;{(", b",;})"))
+
+
+def read_numbers(messages: pa.LargeStringArray, key: str) -> IntArray:
+    """Return the number of a key in each ``key=number, key=number``; ``UNKNOWN`` where a message lacks it."""
+    values, is_certain = _read_first_numbers(messages, key)
+    others = np.flatnonzero(~is_certain)
+    if len(others):
+        found = _extract(messages.take(pa.array(others)), key, _NUMBER)
+        values[others] = pc.fill_null(pc.cast(found, pa.int64()), UNKNOWN).to_numpy(zero_copy_only=False)
+    return values
+
+
+def read_words(messages: pa.LargeStringArray, key: str) -> npt.NDArray[np.object_]:
+    """Return the word of a key in each ``key=word, key=word``; "" where a message lacks it."""
+    words: npt.NDArray[np.object_] = (
+        _extract(messages, key, _WORD).fill_null("").to_numpy(zero_copy_only=False)
+    )
+    return words
+
+
+def _extract(messages: pa.LargeStringArray, key: str, value: str) -> pa.LargeStringArray:
+    """Return the value of a key; null where a message lacks it."""
+    found = pc.extract_regex(messages, pattern=_SEPARATED.format(re.escape(key), value))
+    return pc.struct_field(found, "value")
+
+
+def _read_first_numbers(messages: pa.LargeStringArray, key: str) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    """Return the number at the first place of each message that reads ``key=``, and a mark for certain ones.
+
+    Where a mark is missing, a later place may have the number: ``subkey=1, key=2``. All messages are read
+    together, a digit at a time, in a tenth of the time that an expression takes.
+    """
+    word = f"{key}="
+    values = np.full(len(messages), UNKNOWN, np.int64)
+    place = pc.fill_null(pc.find_substring(messages, word), -1).to_numpy(zero_copy_only=False)
+    is_certain = place < 0
+    rows = np.flatnonzero(~is_certain)
+    if not len(rows):
+        return values, is_certain
+    _, edges, text = messages.buffers()
+    offsets = np.frombuffer(edges, np.int64)[messages.offset :][: len(messages) + 1]
+    characters = np.frombuffer(text, np.uint8)
+    begins, stops = offsets[rows] + place[rows], offsets[rows + 1]
+    is_regular = (place[rows] == 0) | _OPENS[characters[begins - 1]]
+    moments, numbers = begins + len(word.encode()), np.zeros(len(rows), np.int64)
+    is_open = is_regular.copy()
+    for digit in range(_MOST_DIGITS + 1):
+        is_inside = moments < stops
+        character = characters[np.where(is_inside, moments, 0)]
+        is_digit = is_open & is_inside & (character >= ord("0")) & (character <= ord("9"))
+        has_ended = is_open & ~is_digit
+        is_regular &= ~has_ended | ((digit > 0) & (~is_inside | _CLOSES[character]))
+        is_open = is_digit
+        if not is_open.any():
+            break
+        numbers = np.where(is_open, numbers * 10 + character - ord("0"), numbers)
+        moments += 1
+    is_regular &= ~is_open  # more digits than are read
+    values[rows[is_regular]] = numbers[is_regular]
+    is_certain[rows[is_regular]] = True
+    return values, is_certain
