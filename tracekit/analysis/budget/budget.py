@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from tracekit.analysis.budget.axis import CallAxis
 from tracekit.analysis.budget.layers import Layers
 from tracekit.analysis.budget.parts import BUDGET_KINDS, KIND_CODE, BudgetKind, BudgetPart
 from tracekit.analysis.budget.run_layers import Evidence, RunLayers
-from tracekit.analysis.engines.codes import sum_by_code
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.engines.ranges import iter_blocks
 from tracekit.frozen import frozen
@@ -85,21 +85,23 @@ class BudgetSums:
 class _Block:
     """The budgets of neighbouring calls, from row ``first``: sums per call and kind, and the pieces.
 
-    ``cuts`` are the pieces of each of ``codes``: the row in the block, start and end.
+    ``times`` are those of each of ``codes`` on the axis of the calls: few outputs need them call by call.
     """
 
     first: int
+    axis: CallAxis
     duration_ns: IntArray
     overlap_ns: IntArray
     codes: Sequence[int]
-    cuts: Sequence[tuple[IntArray, IntArray, IntArray]]
+    times: Sequence[IntervalSet]
 
     @cached_property
     def pieces(self) -> BudgetPieces:
         """The pieces of all kinds."""
         nothing = (np.zeros(0, np.int64),) * 3
-        window, starts, ends = (np.concatenate(column) for column in zip(nothing, *self.cuts, strict=True))
-        kind = np.repeat(np.array(self.codes, np.int8), [len(cut[0]) for cut in self.cuts])
+        cuts = [self.axis.cut(times) for times in self.times]
+        window, starts, ends = (np.concatenate(column) for column in zip(nothing, *cuts, strict=True))
+        kind = np.repeat(np.array(self.codes, np.int8), [len(cut[0]) for cut in cuts])
         order = np.lexsort((starts, window))
         return BudgetPieces(window[order] + self.first, starts[order], ends[order], kind[order])
 
@@ -169,18 +171,17 @@ def _build_block(layers: Layers, first: int) -> _Block:
     axis = layers.axis
     remaining = axis.whole
     duration, overlap = np.zeros((2, len(axis), len(BUDGET_KINDS)), np.int64)
-    codes, cuts = [], []
+    codes, times_of_kinds = [], []
 
     def take(kind: BudgetKind, times: IntervalSet, free: IntervalSet) -> IntervalSet:
         """Give the part what is free of its time, and return what remains then."""
         if not len(times):
             return remaining
         taken, code = times & free, KIND_CODE[kind]
-        cut = call, starts, ends = axis.cut(taken)
-        duration[:, code] = sum_by_code(call, ends - starts, len(axis))
+        duration[:, code] = axis.measure(taken)
         overlap[:, code] = axis.measure(times) - duration[:, code]
         codes.append(code)
-        cuts.append(cut)
+        times_of_kinds.append(taken)
         return remaining - taken
 
     for kind, times in layers.iter_layers():
@@ -192,4 +193,4 @@ def _build_block(layers: Layers, first: int) -> _Block:
     idle = layers.select_sampled(layers.lay_idle() & gaps & remaining)
     remaining = take(BudgetKind(BudgetPart.IDLE, Basis.INFERRED), idle, remaining)
     take(BudgetKind(BudgetPart.UNKNOWN, None), remaining, remaining)
-    return _Block(first, duration, overlap, codes, cuts)
+    return _Block(first, axis, duration, overlap, codes, times_of_kinds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.analysis.budget.sampled_time import BLOCKED_STATES, SAMPLED_PARTS, SampledTime
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import group_rows, is_among, is_engine, is_phase
+from tracekit.analysis.engines.codes import group_rows, is_among
 from tracekit.analysis.engines.interval_sets import IntervalSet, merge_sets
 from tracekit.analysis.engines.measured_rows import MeasuredRows
 from tracekit.analysis.engines.membership import Membership
@@ -166,20 +167,19 @@ class RunLayers:
         has_all_threads = self.sampled.is_timed and evidence.selection.thread is None
         if not has_all_threads or engines.isdisjoint(ACCELERATORS):
             return np.zeros(len(self.starts), bool)
-        windows, labels = evidence.windows, evidence.labels
+        windows, sampled = evidence.windows, self.sampled
         marked: BoolArray = (evidence.members.counts > 0) & ~is_among(windows["source"], *ANE_TABLES)
         for engine in ACCELERATORS:
             if engine in engines:
                 continue
-            marked &= ~self._may_be_of(is_engine(labels.engine, *_SIGNS[engine]))
-            waits = is_engine(labels.engine, Engine.RUNTIME) & is_phase(labels.phase, Phase.WAIT)
-            marked &= self._has_engine_rows | ~self._may_be_of(waits)
+            marked &= ~self._may_be_of(sampled.list_processes(_SIGNS[engine]))
+            waiting = sampled.list_processes((Engine.RUNTIME,), Phase.WAIT)
+            marked &= self._has_engine_rows | ~self._may_be_of(waiting)
         return marked
 
-    def _may_be_of(self, samples: BoolArray) -> BoolArray:
-        """Mark the calls whose process has any of the marked samples."""
-        pids = np.unique(self.evidence.labels.pid[samples])
-        marked: BoolArray = np.isin(self.pids, [*pids.tolist(), *([-1] if len(pids) else [])])
+    def _may_be_of(self, processes: Sequence[int]) -> BoolArray:
+        """Mark the calls of some processes; where there are any, those of no known process, too."""
+        marked: BoolArray = np.isin(self.pids, [*processes, *([-1] if processes else [])])
         return marked
 
     @cached_property

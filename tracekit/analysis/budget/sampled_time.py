@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -38,7 +39,8 @@ class SampledTime:
         self._trace, self._labels = trace, labels
         self.period_ns = sampling_period_ns(trace)
         self._computing: dict[int, IntervalSet] = {}
-        self._parts: dict[tuple[BudgetPart, int], IntervalSet] = {}
+        self._parts: dict[int, list[IntervalSet]] = {}
+        self._processes: dict[tuple[tuple[Engine, ...], Phase | None], tuple[int, ...]] = {}
 
     @cached_property
     def is_timed(self) -> bool:
@@ -103,11 +105,24 @@ class SampledTime:
 
     def find_part(self, part: BudgetPart, pid: int) -> IntervalSet:
         """Return when samples of a process, of any for -1, show a part."""
-        key = part, pid
-        if key not in self._parts:
-            mask = self.part_of_sample == SAMPLED_PARTS.index(part)
-            self._parts[key] = self.select(mask if pid < 0 else mask & (self._labels.pid == pid))
-        return self._parts[key]
+        if pid not in self._parts:
+            of_process = np.ones(len(self.part_of_sample), bool) if pid < 0 else self._labels.pid == pid
+            rows = slice(None) if of_process.all() else of_process
+            parts = self.part_of_sample[rows]
+            starts, ends = (edge[rows] for edge in self.covered)
+            masks = [parts == number for number in range(len(SAMPLED_PARTS))]
+            self._parts[pid] = [IntervalSet.of(starts[mask], ends[mask]) for mask in masks]
+        return self._parts[pid][SAMPLED_PARTS.index(part)]
+
+    def list_processes(self, engines: Sequence[Engine], phase: Phase | None = None) -> tuple[int, ...]:
+        """Return the processes with a sample of any of these engines, in a phase if one is given."""
+        key = tuple(engines), phase
+        if key not in self._processes:
+            mask = is_engine(self._labels.engine, *engines)
+            if phase is not None:
+                mask &= is_phase(self._labels.phase, phase)
+            self._processes[key] = tuple(np.unique(self._labels.pid[mask]).tolist())
+        return self._processes[key]
 
     def mark_computing(self, pid: int) -> BoolArray:
         """Mark the samples of a process' threads at work, of any for -1."""

@@ -37,8 +37,10 @@ class IntervalSet:
         starts, ends = (starts, ends) if has_length.all() else (starts[has_length], ends[has_length])
         if not len(starts):
             return EMPTY
-        order = np.argsort(starts, kind="stable")
-        sorted_starts, sorted_ends = starts[order], ends[order]
+        sorted_starts, sorted_ends = starts, ends
+        if (starts[1:] < starts[:-1]).any():
+            order = np.argsort(starts, kind="stable")
+            sorted_starts, sorted_ends = starts[order], ends[order]
         reach = np.maximum.accumulate(sorted_ends)
         opens = np.append(True, sorted_starts[1:] > reach[:-1])
         closes = np.append(np.flatnonzero(opens)[1:] - 1, len(sorted_starts) - 1)
