@@ -103,6 +103,8 @@ def _encode_values(values: Any) -> tuple[npt.NDArray[Any], int]:
     """Return each value's code, -1 where it is missing, and a number above every code."""
     if isinstance(values, pd.Categorical):  # it has codes already
         return values.codes.astype(np.int64), len(values.categories)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iub" and (values == values[:1]).all():
+        return np.zeros(len(values), np.int64), 1  # most recordings are of one process
     code, distinct = pd.factorize(values)
     return code, len(distinct)
 
