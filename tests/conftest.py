@@ -138,8 +138,8 @@ MAX_UNIT_CPU_S = 150
 
 ``make quick`` may cost 120 s, of which 20 are imports and collection; other programs lengthen it.
 """
-MAX_UNIT_CPU_IN_ALL_S = 600
-"""The same where all tests run: under coverage, beside processes, it was 294 to 349 s in equal runs on one machine.
+MAX_UNIT_CPU_IN_ALL_S = 300
+"""The same where all tests run: under coverage, beside processes.
 
 It notices what grows by far; only ``make quick`` alone on idle cores shows the cost itself.
 """

@@ -87,6 +87,7 @@ def count_shared(names: Iterable[str]) -> int:
     return sum(count > 1 for count in Counter(names).values())
 
 
+@pytest.mark.integration
 def test_few_modules_and_classes_share_a_name() -> None:
     """Outside of the rooms whose modules are named after what they print, draw or start, elsewhere."""
     paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]

@@ -63,6 +63,7 @@ def list_texts(path: Path) -> Iterator[str]:
             yield re.sub(r"^\s*(//|\*|/\*).*$", "", text, flags=re.MULTILINE)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("folder", ["tracekit", "dashboard"])
 def test_no_string_of_the_product_has_a_page_of_the_repository(folder: str) -> None:
     paths = [path for kind in ("py", "toml", "js") for path in (ROOT / folder).rglob(f"*.{kind}")]

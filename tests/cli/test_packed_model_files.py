@@ -113,6 +113,7 @@ def test_links_are_left_out(tmp_path: Path) -> None:
         list(read_packed([entry], read_model))
 
 
+@pytest.mark.integration
 def test_a_damaged_zip_and_one_with_too_many_files(tmp_path: Path) -> None:
     cut = tmp_path / "cut.zip"
     cut.write_bytes(Path(pack(tmp_path / "x.zip", {"model.mil": PROGRAM})).read_bytes()[:-30])

@@ -30,6 +30,7 @@ def test_single_runs_are_compared_by_how_their_tokens_vary() -> None:
     assert (first.unit, first.base.value, first.judgement) == ("ns", 50e6, "too few to tell")
 
 
+@pytest.mark.integration
 def test_several_runs_are_compared_between_runs() -> None:
     sides = [[chat(length + run / 10, f"{length}{'x' * run}") for run in range(4)] for length in (10, 14)]
     rate = row(compare(*sides), "tokens per second in decode")

@@ -78,6 +78,7 @@ def test_sides_of_unequal_size_have_degrees_of_freedom_of_their_own() -> None:
     assert 3 < estimate.df < 3.5 + 2.5
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("per_run", [0.0, 0.01])
 def test_the_rate_of_false_alarms_and_the_power(per_run: float) -> None:
     rng = np.random.default_rng(37)

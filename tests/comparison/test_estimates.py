@@ -180,6 +180,7 @@ def test_a_given_spread_is_added_for_each_run() -> None:
     assert (exact.error, exact.df) == (pytest.approx(math.sqrt(2)), math.inf)
 
 
+@pytest.mark.integration
 def test_the_smallest_change_that_would_show_and_the_runs_that_it_takes() -> None:
     estimate = between([10.0, 10.2, 9.8, 10.1, 9.9], [10.0, 10.2, 9.8, 10.1, 9.9], scale="log")
     # 3.201 × 1.0 %, by the noncentral t with eight degrees of freedom

@@ -28,6 +28,7 @@ def by_metric(spreads: list[NumberSpread]) -> dict[str, NumberSpread]:
     return {spread.metric: spread for spread in spreads}
 
 
+@pytest.mark.integration
 def test_runs_of_one_build_spread_around_their_mean() -> None:
     levels = [1.0, 1.02, 0.97, 1.05]
     spreads = by_metric(measure_spreads([[run(level) for level in levels]]))
@@ -40,6 +41,7 @@ def test_runs_of_one_build_spread_around_their_mean() -> None:
     assert spreads["mean"].value == pytest.approx(1e6 * mean_ms, rel=1e-4)
 
 
+@pytest.mark.integration
 def test_builds_have_their_own_means() -> None:
     slow = [3.0, 3.3]
     fast = [1.0, 1.02, 0.97]
@@ -51,6 +53,7 @@ def test_builds_have_their_own_means() -> None:
     assert (spread.df, spread.runs) == (3, 5)
 
 
+@pytest.mark.integration
 def test_sessions_of_a_build_spread_by_more_than_their_runs() -> None:
     """Five days of one build, two equal runs each: all of the spread is between days."""
     days = [1.0, 1.04, 0.97, 1.02, 0.95]

@@ -22,6 +22,7 @@ def resemble(rng: np.random.Generator, count: int, correlation: float) -> FloatA
     return values
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("count", "correlation"), [(20, 0), (20, 0.5), (60, 0), (60, 0.5), (200, 0.5), (200, 0.9)]
 )
@@ -67,6 +68,7 @@ def test_no_part_differs_where_all_are_alike() -> None:
     assert find_different_parts(np.array([False, True] * 20), (BudgetPart.ANE,), part_ns) == ()
 
 
+@pytest.mark.integration
 def test_parts_of_independent_calls_agree_with_welchs_and_a_permutation_test() -> None:
     """A listed part is one that both tests of independent values find, and what they find beyond doubt is listed."""
     rng = np.random.default_rng(5)

@@ -192,6 +192,7 @@ def test_hostile_texts_are_printable_and_cut() -> None:
     assert len(max(analysis.to_text().splitlines(), key=len)) < 200
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "options",
     [

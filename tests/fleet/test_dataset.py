@@ -112,6 +112,7 @@ def test_a_folder_that_no_manifest_lists_is_removed_after_readers_had_time_to_fi
     assert lengths(dataset) == [("a", 6), ("b", 7)]
 
 
+@pytest.mark.integration
 def test_small_parts_are_merged_into_few_files(tmp_path: Path) -> None:
     dataset = create_dataset(tmp_path)
     expected = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -204,6 +205,7 @@ def unfold(kinds: list[str], inputs: list[list[int]], index: int) -> object:
     return kinds[index], tuple(unfold(kinds, inputs, value) for value in inputs[index])
 
 
+@pytest.mark.integration
 def test_twenty_thousand_operations_are_matched() -> None:
     """How long that takes is measured by benchmarks/plan_matching.py."""
     kinds = LAYER * 2_000
@@ -211,6 +213,7 @@ def test_twenty_thousand_operations_are_matched() -> None:
     assert len(match_operations(base, new).pairs) == 20_000
 
 
+@pytest.mark.integration
 def test_a_value_with_many_uses_leaves_alike_operations_open() -> None:
     operations = [PlannedOperation("conv", "stem", outputs=("stem",))]
     operations += [

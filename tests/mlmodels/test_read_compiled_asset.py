@@ -198,6 +198,7 @@ def test_a_program_that_begins_otherwise_is_refused(tmp_path: Path) -> None:
         read_model(write(tmp_path / "x.aimodelx", **{"main-this.odix": b"ODIX...."}))
 
 
+@pytest.mark.integration
 def test_long_runs_of_letters_take_no_quadratic_time(tmp_path: Path) -> None:
     content = b"A" * 2_000_000 + b"_ANE_region_0" * 150_000
     model = read_model(write(tmp_path / "x.aimodelx", **{f"{PACKAGE}/a.mpsgraph": content}))

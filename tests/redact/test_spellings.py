@@ -167,6 +167,7 @@ def test_names_of_binaries(name: str, path: str, expected: str) -> None:
     assert REWRITER.rewrite_binaries([name], [path]) == [expected]
 
 
+@pytest.mark.integration
 def test_many_names_in_a_long_path_take_linear_time() -> None:
     text = "/x" * 200_000 + " /max/libalice" * 50_000
     started = time.process_time()

@@ -39,6 +39,7 @@ def test_a_brief_keeps_its_budget_and_begins_with_the_answer(name: str, budget: 
     assert headline(sample_analysis(name).answer).startswith(text.split("\n")[0][:60])
 
 
+@pytest.mark.integration
 @given(st.text(min_size=1, max_size=200), st.integers(LEAST_BUDGET, 5000))
 @example(HOSTILE, LEAST_BUDGET)
 @example("\u202e\U0001f600" * 90, 600)

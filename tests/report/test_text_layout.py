@@ -19,6 +19,7 @@ FALLBACK = SAMPLE_TRACES / "fallback-midway-ios27"
 ESCAPES = re.compile(r"\x1b\[[0-9]+m")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "name", ["fallback-midway-ios27", "ane-intervals-macos26", "coreai-and-coreml-ios27"]
 )

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.budget.parts import BudgetPart
-from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase
+from tracekit.analysis.engines.codes import INFERENCE, is_among, is_engine, is_phase
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.verdicts import UNKNOWN
 from tracekit.analysis.windows.window import GIVEN_SOURCES
@@ -64,8 +64,7 @@ class Observations:
         self._at_work: dict[Engine, BoolArray] = {}
         self._rows_of: dict[Engine, pd.DataFrame] = {}
         rows = analysis.attribution_rows
-        rows = rows[(rows["window_id"] >= 0).to_numpy(bool)]
-        self._rows = rows.assign(engine=rows["engine"].astype("str"), phase=rows["phase"].astype("str"))
+        self._rows = rows[(rows["window_id"] >= 0).to_numpy(bool)]
 
     # Which windows -----------------------------------------------------------------------------------------
 
@@ -122,8 +121,9 @@ class Observations:
             return self._compute_waiting(engine)
         if name == "samples":
             return self._count_samples(engine)
-        busy = self._compute_busy(engine)
-        return busy if name == "busy" else self._divide_by_length(busy)
+        if name == "busy":
+            return self._compute_busy(engine)
+        return self._divide_by_length(self.quantity("busy", engine))
 
     @cached_property
     def lengths_ns(self) -> FloatArray:
@@ -171,8 +171,8 @@ class Observations:
     def _select_inference_rows(self, engine: Engine) -> pd.DataFrame:
         if engine not in self._rows_of:
             rows = self._rows
-            mask = (rows["engine"] == engine) & rows["phase"].isin(_INFERENCE)
-            self._rows_of[engine] = rows[mask.to_numpy(bool)]
+            mask = is_among(rows["engine"], engine) & is_among(rows["phase"], *_INFERENCE)
+            self._rows_of[engine] = rows[mask]
         return self._rows_of[engine]
 
     def _repeat_basis(self, basis: str) -> Names:
@@ -210,12 +210,12 @@ class Observations:
     def _compute_waiting(self, engine: Engine) -> Quantity:
         analysis = self.analysis
         totals = analysis.totals
-        of_engine = (totals["engine"] == engine).to_numpy(bool)
+        of_engine = is_among(totals["engine"], engine)
         total = totals[of_engine & totals["waiting_ns"].notna().to_numpy(bool)]
         if not len(total):
             missing = f"no data shows when a thread waited for the {engine}"
             return Quantity(np.full(self.count, np.nan), "ns", self._repeat_basis(""), missing)
-        rows = self._rows[(self._rows["engine"] == engine).to_numpy(bool)]
+        rows = self._rows[is_among(self._rows["engine"], engine)]
         values = np.nan_to_num(self._sum_per_window(rows, "waiting_ns"))
         if not analysis.measured.requests(engine):
             # Of several overlapping calls without a thread, any may have been the one that waited.
@@ -276,7 +276,7 @@ class Observations:
     def at_work(self, engine: Engine) -> BoolArray:
         """Mark the windows in which an engine was measured at work, or Core ML reported a request to it."""
         if engine not in self._at_work:
-            marks = np.nan_to_num(self._compute_busy(engine).values) > 0
+            marks = np.nan_to_num(self.quantity("busy", engine).values) > 0
             if self.analysis.measured.reports_requests(engine):
                 waiting = self._sum_per_window(self._select_inference_rows(engine), "waiting_ns")
                 marks = marks | (np.nan_to_num(waiting) > 0)
@@ -346,7 +346,7 @@ class Observations:
 
     def is_measured(self, engine: Engine) -> bool:
         """Return whether a table of the recording measured the engine."""
-        return not self._compute_busy(engine).missing or self.analysis.measured.reports_requests(engine)
+        return not self.quantity("busy", engine).missing or self.analysis.measured.reports_requests(engine)
 
     def unmeasured(self, engine: Engine) -> str:
         """Return the reason why no table measured an engine."""

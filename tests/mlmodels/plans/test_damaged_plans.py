@@ -148,6 +148,7 @@ def test_megabytes_of_warnings_are_read_in_little_memory(tmp_path: Path) -> None
     assert seconds < 5
 
 
+@pytest.mark.integration
 def test_a_text_of_nothing_but_messages_is_bounded(tmp_path: Path) -> None:
     line = '"ane_validation_message"("{}") "a.py":{}:0\n'
     text = "".join(line.format(number, number) for number in range(200_001))
@@ -269,6 +270,7 @@ def test_a_manifest_of_megabytes_is_refused(tmp_path: Path) -> None:
     assert "at most 8,388,608 are read" in problem_of(write(tmp_path, "manifest.plist", text))
 
 
+@pytest.mark.integration
 def test_bytecode_full_of_names_is_bounded(tmp_path: Path) -> None:
     names = b"".join(b"f%d_ANE_region_0_0\0" % number for number in range(120_000))
     assert problem_of(make_bundle(tmp_path, names)) == "names more than 100,000 regions."

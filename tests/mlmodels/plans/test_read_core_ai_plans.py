@@ -170,6 +170,7 @@ def test_the_output_of_a_specialization(tmp_path: Path) -> None:
     assert (plan.runtime, plan.chip, plan.os_build, plan.model) == ("Core AI", "h17c", "26A434", "ab" * 32)
 
 
+@pytest.mark.integration
 def test_a_message_is_found_wherever_a_long_line_is_cut(tmp_path: Path) -> None:
     piece = 1 << 20  # the length at which lines are cut
     for shift in range(0, 120, 7):

@@ -117,6 +117,7 @@ def read(path: Path) -> None:
         assert str(error) and "\n" not in error.problem
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("kind", WHOLE)
 def test_what_is_damaged_is_read_or_refused_soon(tmp_path: Path, kind: str) -> None:
     whole, file = WHOLE[kind](), tmp_path / "app.ktrace"
@@ -127,6 +128,7 @@ def test_what_is_damaged_is_read_or_refused_soon(tmp_path: Path, kind: str) -> N
         assert time.process_time() - begin < 5, seed
 
 
+@pytest.mark.integration
 def test_json_that_is_damaged_is_read_or_refused(tmp_path: Path) -> None:
     folder = write_device_folder(tmp_path / "x.device")
     whole = (folder / "stackshot.json").read_bytes()
