@@ -127,8 +127,9 @@ class IntervalSet:
             return self
         low, high = self.starts[0], self.ends[-1]
         # The complement of ``other`` between the outer bounds: each gap runs from an end to the next start.
-        gaps = IntervalSet.of(np.append(min(low, other.starts[0]), other.ends), np.append(other.starts, high))
-        return self & gaps
+        starts, ends = np.append(min(low, other.starts[0]), other.ends), np.append(other.starts, high)
+        _, *edges = self.pieces(starts, ends)  # a gap at the bounds without a length has no piece
+        return IntervalSet(*edges)
 
 
 EMPTY = IntervalSet(np.zeros(0, np.int64), np.zeros(0, np.int64))

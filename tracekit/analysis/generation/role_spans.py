@@ -59,9 +59,9 @@ def read_role_spans(trace: Trace, rules: Sequence[SpanRule]) -> RoleSpans:
     rule_of_row = _match_rules(frame, rules)
     is_span = is_among(frame["kind"], "interval", "begin")
     rows = np.flatnonzero((rule_of_row >= 0) & is_span)
-    start_of_row = frame["start_ns"].to_numpy(np.int64)
-    if (start_of_row[rows[1:]] < start_of_row[rows[:-1]]).any():
-        rows = rows[np.argsort(start_of_row[rows], kind="stable")]
+    starts = frame["start_ns"].to_numpy(np.int64)[rows]
+    if (starts[1:] < starts[:-1]).any():
+        rows = rows[np.argsort(starts, kind="stable")]
     rule_of_row = rule_of_row[rows]
     starts, ends, pids, tids = (
         frame[name].to_numpy(np.int64)[rows] for name in ("start_ns", "end_ns", "pid", "tid")
@@ -70,7 +70,8 @@ def read_role_spans(trace: Trace, rules: Sequence[SpanRule]) -> RoleSpans:
     is_open = is_among(frame["kind"], "begin")[rows]
     is_open |= (ends >= run_end_ns) & (trace.info.duration_ns is not None)
     numbers = {name: np.full(len(rows), UNKNOWN, np.int64) for name in ("tokens", "step", "context")}
-    models = np.full(len(rows), "", object)
+    models = np.empty(len(rows), object)
+    models.fill("")
     for code, rule in enumerate(rules):
         of_rule = np.flatnonzero(rule_of_row == code)
         if not len(of_rule):
