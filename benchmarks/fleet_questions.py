@@ -3,8 +3,9 @@
     python benchmarks/fleet_questions.py [--scale 1] [--out FILE.json]
 
 The dataset has 10,000 recordings on 8 devices with 250 builds and a million calls, each with a segment, and
-ten requests to a language model in each recording of one device. Times are those of the CPU of this process,
-over all its threads; the best of two. Writing the dataset is no part.
+ten requests to a language model in each recording of one device, half of them as Foundation Models reports
+them. Times are those of the CPU of this process, over all its threads; the best of two. Writing the dataset
+is no part.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -111,19 +113,27 @@ def with_places(tables: Tables) -> Tables:
 
 
 def make_requests(recordings: pa.Table) -> dict[str, pa.ChunkedArray]:
-    """Return the columns of ten requests of each recording of one device."""
+    """Return the columns of ten requests of each recording of one device, every second one as reported."""
     recordings = recordings.filter(pc.equal(recordings["device"].cast(pa.string()), _PHONE))
     row = np.repeat(np.arange(recordings.num_rows), _REQUESTS)
     columns = recordings.select([*PLACE]).take(pa.array(row))
-    one = np.ones(len(row), np.int64)
+    is_reported = np.arange(len(row)) % 2 == 1
+
+    def make_column(values: npt.NDArray[np.int64], is_missing: npt.NDArray[np.bool_]) -> pa.Array:
+        return pa.array(np.broadcast_to(values, len(row)), mask=is_missing)
+
     return {
         **{name: columns[name] for name in PLACE},
         "model": pa.array(["Chat"] * len(row)).dictionary_encode(),
-        "first_token_ns": pa.array(80_000_000 + row % 7 * 100_000),
-        "decode_tokens": pa.array(40 * one),
-        "decode_ns": pa.array(800_000_000 + row % 11 * 1_000_000),
-        "prefill_ane_ns": pa.array(50_000_000 * one),
-        "decode_ane_ns": pa.array(300_000_000 * one),
+        "source": pa.array(np.where(is_reported, "ModelInferenceTable", "os-signpost")).dictionary_encode(),
+        "first_token_ns": make_column(80_000_000 + row % 7 * 100_000, is_reported),
+        "decode_tokens": make_column(np.int64(40), is_reported),
+        "decode_ns": make_column(800_000_000 + row % 11 * 1_000_000, is_reported),
+        "prefill_ane_ns": make_column(np.int64(50_000_000), is_reported),
+        "decode_ane_ns": make_column(np.int64(300_000_000), is_reported),
+        "tokens": make_column(np.int64(40), ~is_reported),
+        "length_ns": make_column(900_000_000 + row % 11 * 1_000_000, ~is_reported),
+        "errors": make_column(np.int64(0), ~is_reported),
     }
 
 
