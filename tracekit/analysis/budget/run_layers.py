@@ -84,6 +84,8 @@ class RunLayers:
     def thread_states(self) -> dict[str, dict[int, IntervalSet]]:
         """When each calling thread ran, could have run, or was blocked."""
         states = self.evidence.trace.thread_states
+        if not len(states):
+            return {}
         of_callers = states[states["tid"].isin(np.unique(self.tids[self.tids >= 0])).to_numpy(bool)]
         starts, ends = (of_callers[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
         tids = of_callers[["tid"]]

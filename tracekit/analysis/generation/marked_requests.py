@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.analysis.engines.codes import group_codes, group_positions
+from tracekit.analysis.engines.codes import group_codes, group_positions, sort_positions
 from tracekit.analysis.generation.metadata import UNKNOWN
 from tracekit.analysis.generation.role_spans import RoleSpans
 from tracekit.analysis.generation.span_rules import SpanRole
@@ -174,7 +174,7 @@ def _mark_mixed(prefills: RoleSpans, tokens: RoleSpans, of_token: IntArray, over
     without_chain = (of_token >= 0) & ((tokens.context < 0) | (tokens.step < 0))
     mixed[of_token[without_chain & np.append(overlaps, False)[of_token]]] = True
     # One request makes one token after another.
-    order = np.lexsort((tokens.start_ns, of_token))
+    order = sort_positions(of_token + 1, len(prefills) + 1)  # tokens are in order of their start
     request, starts, ends = of_token[order], tokens.start_ns[order], tokens.end_ns[order]
     is_next = (request[1:] == request[:-1]) & (request[1:] >= 0)
     is_wrong = is_next & (starts[1:] < ends[:-1])

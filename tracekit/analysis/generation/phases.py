@@ -7,6 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 import numpy as np
+import pandas as pd
 
 from tracekit.analysis.engines.codes import group_codes, group_positions, is_among
 from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet, merge_by_group
@@ -134,7 +135,7 @@ def _measure_sampled(
     rows = list_positions(*(np.searchsorted(sample_times, edge) for edge in (in_spans.starts, in_spans.ends)))
     thread = trace.samples["thread_id"].to_numpy()
     is_on_cpu = ~is_among(trace.samples["state"].iloc[rows], "Blocked", "Waiting")
-    rows = rows[is_on_cpu & np.isin(tids, spans.tid)[thread[rows]]]
+    rows = rows[is_on_cpu & np.isin(tids, pd.unique(spans.tid))[thread[rows]]]
     times = sample_times[rows]
     codes = group_codes(np.concatenate([spans.tid, tids[thread[rows]]]))
     group, starts, ends = merge_by_group(codes[: len(spans)], spans.start_ns, spans.end_ns)
