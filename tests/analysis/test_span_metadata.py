@@ -33,6 +33,11 @@ def test_a_part_of_an_array_has_its_own_numbers() -> None:
     assert read_numbers(messages[1:], "k").tolist() == [22, UNKNOWN, 4]
 
 
+def test_an_array_in_pieces_is_read_as_one() -> None:
+    messages = pa.chunked_array([["k=1", "no"], ["k=22"]], pa.large_string())
+    assert read_numbers(messages, "k").tolist() == [1, UNKNOWN, 22]
+
+
 @pytest.mark.parametrize(
     ("message", "word"),
     [("model=Chat, k=1", "Chat"), ("submodel=A;model=B", "B"), ("model=", ""), (None, "")],

@@ -12,7 +12,16 @@ import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.busy import Measured
-from tracekit.analysis.engines.codes import BASES, INFERENCE, group_keys, group_rows, is_among, sum_by_code
+from tracekit.analysis.engines.codes import (
+    BASES,
+    INFERENCE,
+    decode_work,
+    encode_work,
+    group_keys,
+    group_rows,
+    is_among,
+    sum_by_code,
+)
 from tracekit.analysis.engines.interval_sets import IntervalSet, merge_sets
 from tracekit.analysis.engines.measured_rows import MeasuredRows, is_work
 from tracekit.analysis.engines.membership import UNASSIGNED, Membership
@@ -147,14 +156,14 @@ def _encode_keys(window: IntArray, engine: Codes | int, phase: Codes | int) -> I
 
     It has the digits (window, engine, phase): sorting keys sorts rows, and equal keys are one row.
     """
-    keys: IntArray = ((window + 1) * len(ENGINES) + engine) * (len(PHASES) + 1) + phase + 1
+    keys: IntArray = encode_work((window + 1) * len(ENGINES) + engine, phase)
     return keys
 
 
 def _decode_keys(keys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    window_and_engine, phase = np.divmod(keys, len(PHASES) + 1)
+    window_and_engine, phase = decode_work(keys)
     window, engine = np.divmod(window_and_engine, len(ENGINES))
-    return window - 1, engine, phase - 1
+    return window - 1, engine, phase
 
 
 def _place_amounts(keys: IntArray, some_keys: IntArray, amounts: IntArray) -> pd.arrays.IntegerArray:

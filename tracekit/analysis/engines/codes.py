@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.model.columns import BoolArray, IntArray
-from tracekit.model.vocabulary import ENGINE_CODE, PHASE_CODE, Basis, Engine, Phase
+from tracekit.model.vocabulary import ENGINE_CODE, PHASE_CODE, PHASES, Basis, Engine, Phase
 
 BASES: tuple[Basis, ...] = tuple(Basis)
 INFERENCE = frozenset(phase for phase in Phase if phase.is_inference)
@@ -35,6 +35,17 @@ def _mark_codes(codes: npt.NDArray[np.int8], accepted: Iterable[int]) -> BoolArr
     table[list(accepted)] = True
     mask: BoolArray = table[codes]
     return mask
+
+
+def encode_work(engine: Any, phase: Any) -> Any:
+    """Return the codes of an engine and a phase as one number, not negative: a missing phase is -1."""
+    return engine * (len(PHASES) + 1) + phase + 1
+
+
+def decode_work(codes: Any) -> tuple[Any, Any]:
+    """Return the codes of engine and phase of ``encode_work``."""
+    engine, phase = np.divmod(codes, len(PHASES) + 1)
+    return engine, phase - 1
 
 
 def is_among(column: pd.Series[str], *words: str) -> BoolArray:

@@ -10,6 +10,8 @@ import pandas as pd
 
 from tracekit.analysis.engines.codes import (
     convert_categories,
+    decode_work,
+    encode_work,
     group_codes,
     group_keys,
     group_positions,
@@ -96,22 +98,25 @@ class MeasuredRows:
         """Return the rows that may be of calls, the call of each, and those of more than are listed."""
         nothing = np.zeros(0, np.int64)
         crowded = np.flatnonzero(self.assignment.crowded)
-        return nothing, nothing, crowded[self.key_codes[crowded] == encode_key(key)]
+        code = encode_work(ENGINE_CODE[key[0]], PHASE_CODE[key[1]])
+        return nothing, nothing, crowded[self.key_codes[crowded] == code]
 
     @cached_property
     def key_codes(self) -> IntArray:
-        """The engine and phase of each of ``rows`` as one number, see ``encode_key``."""
+        """The engine and phase of each of ``rows`` as one number, see ``encode_work``."""
         engine, phase = (
             convert_categories(self._frame[name], words)
             for name, words in (("engine", ENGINES), ("phase", PHASES))
         )
-        return _encode(engine, phase)
+        codes: IntArray = encode_work(engine, phase)
+        return codes
 
     def group_by_key(self, positions: IntArray) -> Iterator[tuple[Key, IntArray]]:
         """Yield each engine and phase of some of ``rows``, and where among them it stands."""
         codes, group = group_keys(self.key_codes[positions])
-        for code, members in zip(codes.tolist(), group_positions(group, len(codes)), strict=True):
-            yield _decode_key(code), members
+        engines, phases = (part.tolist() for part in decode_work(codes))
+        for engine, phase, members in zip(engines, phases, group_positions(group, len(codes)), strict=True):
+            yield (ENGINES[engine], None if phase < 0 else PHASES[phase]), members
 
     @cached_property
     def processes(self) -> IntArray:
@@ -342,23 +347,6 @@ class MeasuredRows:
                     starts[rows], ends[rows]
                 )
         return lanes
-
-
-def encode_key(key: Key) -> int:
-    """Return an engine and phase as one number, not negative."""
-    engine, phase = key
-    return int(_encode(np.array(ENGINE_CODE[engine]), np.array(PHASE_CODE[phase])))
-
-
-def _encode(engine: IntArray, phase: IntArray) -> IntArray:
-    # A missing phase is -1.
-    codes: IntArray = engine * (len(PHASES) + 1) + phase + 1
-    return codes
-
-
-def _decode_key(code: int) -> Key:
-    engine, phase = divmod(code, len(PHASES) + 1)
-    return ENGINES[engine], PHASES[phase - 1] if phase else None
 
 
 def iter_scopes(windows: pd.DataFrame) -> Iterator[tuple[IntArray, tuple[int, str]]]:

@@ -20,8 +20,10 @@ _SPACE = b"\t\n\f\r "
 _OPENS, _CLOSES = (np.isin(np.arange(256), list(_SPACE + marks)) for marks in (b",;{(", b",;})"))
 
 
-def read_numbers(messages: pa.LargeStringArray, key: str) -> IntArray:
+def read_numbers(messages: pa.LargeStringArray | pa.ChunkedArray, key: str) -> IntArray:
     """Return the number of a key in each ``key=number, key=number``; ``UNKNOWN`` where a message lacks it."""
+    if isinstance(messages, pa.ChunkedArray):  # of tables that were joined
+        messages = messages.combine_chunks()
     values, is_certain = _read_first_numbers(messages, key)
     others = np.flatnonzero(~is_certain)
     if len(others):

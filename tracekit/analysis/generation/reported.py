@@ -6,40 +6,33 @@ one with those of requests that signposts mark.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tracekit.analysis.generation.metadata import UNKNOWN
+from tracekit.frozen import frozen
 from tracekit.model.columns import BoolArray, IntArray
 
-UNKNOWN = -1
 
-
+@frozen(eq=False)
 class ReportedRequests:
-    """Requests in order of the table: parallel arrays, ``UNKNOWN`` for what it does not have."""
+    """Requests in order of the table: parallel arrays, ``UNKNOWN`` for what it does not have.
 
-    def __init__(
-        self,
-        models: npt.NDArray[np.object_],
-        length_ns: IntArray,
-        response_tokens: IntArray,
-        errors: IntArray,
-    ) -> None:
-        self.models = models
-        self.length_ns = length_ns
-        """Without an end, a request has no length."""
-        self.response_tokens = response_tokens
-        self.errors = errors
+    Without an end, a request has no length.
+    """
+
+    models: npt.NDArray[np.object_]
+    length_ns: IntArray
+    response_tokens: IntArray
+    errors: IntArray
 
     def __len__(self) -> int:
         return len(self.length_ns)
 
     def select(self, rows: BoolArray) -> ReportedRequests:
         """Return some of the requests."""
-        columns = (self.models, self.length_ns, self.response_tokens, self.errors)
-        return ReportedRequests(*(column[rows] for column in columns))  # type: ignore[arg-type]
+        return ReportedRequests(**{name: values[rows] for name, values in vars(self).items()})
 
     @property
     def is_open(self) -> BoolArray:
@@ -64,7 +57,7 @@ class ReportedRequests:
         marks: BoolArray = self.is_complete & (self.response_tokens >= 0) & (self.length_ns > 0)
         return marks
 
-    @cached_property
+    @property
     def rates(self) -> npt.NDArray[np.float64]:
         """The tokens of each response by the length of the whole request; NaN where that is not known."""
         lengths = np.maximum(self.length_ns, 1)

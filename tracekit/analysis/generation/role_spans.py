@@ -95,24 +95,19 @@ def _match_rules(frame: pd.DataFrame, rules: Sequence[SpanRule]) -> IntArray:
     # Most signposts have the parts of another one: rules are tried on each combination once.
     group = group_codes(*parts)
     firsts = find_firsts(group, int(group.max(initial=-1)) + 1)
-    matches = np.ones((len(rules) + 1, len(firsts)), bool)  # the last line is for those that no rule matches
-    for number, column in enumerate(parts):
-        matches[:-1] &= _match_words(column, [rule.globs[number] for rule in rules])[:, column.codes[firsts]]
-    rule_of_combination: IntArray = matches.argmax(axis=0)
-    rule_of_combination[rule_of_combination == len(rules)] = -1
-    rule_of_row: IntArray = rule_of_combination[group]
-    return rule_of_row
+    words = [(column.categories.tolist(), column.codes[firsts]) for column in parts]
+    rule_of_combination = np.full(len(firsts), -1, np.int64)
+    for number, rule in reversed([*enumerate(rules)]):
+        is_match = np.ones(len(firsts), bool)
+        for (names, codes), glob in zip(words, rule.globs, strict=True):
+            is_match &= _match_names(names, glob)[codes]
+        rule_of_combination[is_match] = number
+    return rule_of_combination[group]
 
 
-def _match_words(column: pd.Categorical, globs: Sequence[str]) -> BoolArray:
-    """Mark for each glob (row) the words of a column that it matches; the last entry is a missing word."""
-    words = column.categories.tolist()
-    code_of_word = {word: code for code, word in enumerate(words)}
-    matches = np.zeros((len(globs), len(words) + 1), bool)
-    for number, glob in enumerate(globs):
-        if not _WILDCARDS.isdisjoint(glob):
-            expression = re.compile(translate(glob))
-            matches[number, :-1] = [expression.fullmatch(word) is not None for word in words]
-        elif glob in code_of_word:  # compiling an expression for each takes longer than all comparisons
-            matches[number, code_of_word[glob]] = True
-    return matches
+def _match_names(names: Sequence[str], glob: str) -> BoolArray:
+    """Mark the names that a glob matches; the last entry is a missing name."""
+    if _WILDCARDS.isdisjoint(glob):  # compiling an expression for each takes longer than all comparisons
+        return np.array([*(name == glob for name in names), False])
+    expression = re.compile(translate(glob))
+    return np.array([*(expression.fullmatch(name) is not None for name in names), False])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.generation.reported import UNKNOWN, ReportedRequests
+from tracekit.analysis.generation.metadata import UNKNOWN
+from tracekit.analysis.generation.reported import ReportedRequests
 from tracekit.checks.reported_values import summarize_reported
 from tracekit.checks.request_values import (
     NO_DECODE,
