@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from tracekit.analysis.engines.interval_sets import (
     EMPTY,
     IntervalSet,
     find_covered_twice,
+    find_places,
     merge_by_group,
     merge_sets,
 )
@@ -139,6 +142,22 @@ def test_until(rows: Edges, times: list[int]) -> None:
     made = IntervalSet.of(*columns(rows))
     expected = [sum(moment < time for moment in held(rows)) for time in times]
     assert made.until(np.array(times, np.int64)).tolist() == expected
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize(
+    ("keys", "values"), [(3_000, 3_000), (3_000, 1_000), (10, 3_000), (30_000, 1_200), (0, 2_000)]
+)
+def test_places_of_many_values_are_those_of_a_search(
+    keys: int, values: int, side: Literal["left", "right"]
+) -> None:
+    # Of 5,000 moments, many are a key and a value, and some several times.
+    random = np.random.default_rng(keys + values)
+    sorted_keys, moments = np.sort(random.integers(0, 5_000, keys)), random.integers(-5, 5_005, values)
+    known = sorted_keys.tolist()
+    for sought in (np.sort(moments), moments):
+        expected = [(bisect_left if side == "left" else bisect_right)(known, moment) for moment in sought]
+        assert find_places(sorted_keys, sought, side).tolist() == expected
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-20, 40), st.integers(-20, 40)), max_size=20))

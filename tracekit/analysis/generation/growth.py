@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from tracekit.frozen import frozen
 from tracekit.model.columns import IntArray
 from tracekit.statistics.distributions import t_quantile
@@ -40,11 +38,12 @@ class Growth:
 def fit_growth(context: IntArray, length_ns: IntArray) -> Growth | None:
     """Return the growth that tokens in their order show; None for fewer than ``FEWEST_TOKENS``.
 
+    No two tokens have the same context.
     The slope is that of least squares. Its error is that of the mean of ``(x - mean of x) * residual``, which
     needs neither equal variances nor independent tokens: those that resemble their neighbours count as fewer.
     """
     count = len(context)
-    if count < FEWEST_TOKENS or len(np.unique(context)) < FEWEST_TOKENS:
+    if count < FEWEST_TOKENS:
         return None
     x = context - context.mean()
     y = length_ns - length_ns.mean()

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracekit.analysis.engines.codes import group_codes, group_positions, sort_positions
+from tracekit.analysis.engines.interval_sets import find_places
 from tracekit.analysis.generation.metadata import UNKNOWN
 from tracekit.analysis.generation.role_spans import RoleSpans
 from tracekit.analysis.generation.span_rules import SpanRole
@@ -106,7 +107,7 @@ def find_latest(group: IntArray, times: IntArray, of_group: IntArray, moments: I
         times, moments = np.searchsorted(ordered, times), np.searchsorted(ordered, moments)
     keys = group * width + times
     order = np.argsort(keys, kind="stable")
-    position = np.searchsorted(keys[order], of_group * width + moments, "right") - 1
+    position = find_places(keys[order], of_group * width + moments, "right") - 1
     latest = order[np.maximum(position, 0)]
     return np.where((position >= 0) & (group[latest] == of_group), latest, -1)
 

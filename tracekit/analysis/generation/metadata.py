@@ -61,23 +61,22 @@ def _read_first_numbers(messages: pa.LargeStringArray, key: str) -> tuple[IntArr
         return values, is_certain
     _, edges, text = messages.buffers()
     offsets = np.frombuffer(edges, np.int64)[messages.offset :][: len(messages) + 1]
-    characters = np.frombuffer(text, np.uint8)
+    characters = np.append(
+        np.frombuffer(text, np.uint8), np.uint8(0)
+    )  # the last number ends at the text's end
     begins, stops = offsets[rows] + place[rows], offsets[rows + 1]
     is_regular = (place[rows] == 0) | _OPENS[characters[begins - 1]]
-    moments, numbers = begins + len(word.encode()), np.zeros(len(rows), np.int64)
-    is_open = is_regular.copy()
-    for digit in range(_MOST_DIGITS + 1):
-        is_inside = moments < stops
-        character = characters[np.where(is_inside, moments, 0)]
-        is_digit = is_open & is_inside & (character >= ord("0")) & (character <= ord("9"))
-        has_ended = is_open & ~is_digit
-        is_regular &= ~has_ended | ((digit > 0) & (~is_inside | _CLOSES[character]))
-        is_open = is_digit
-        if not is_open.any():
+    begins += len(word.encode())
+    moments, numbers = begins.copy(), np.zeros(len(rows), np.int64)
+    for _ in range(_MOST_DIGITS + 1):
+        digits = characters[moments] - ord("0")
+        is_digit = (digits < 10) & (moments < stops)
+        if not is_digit.any():
             break
-        numbers = np.where(is_open, numbers * 10 + character - ord("0"), numbers)
-        moments += 1
-    is_regular &= ~is_open  # more digits than are read
+        numbers = np.where(is_digit, numbers * 10 + digits, numbers)
+        moments += is_digit  # a number that has ended stays at what follows it
+    is_regular &= (moments > begins) & (moments - begins <= _MOST_DIGITS)
+    is_regular &= (moments >= stops) | _CLOSES[characters[moments]]
     values[rows[is_regular]] = numbers[is_regular]
     is_certain[rows[is_regular]] = True
     return values, is_certain
