@@ -110,8 +110,8 @@ class SampledTime:
             rows = slice(None) if of_process.all() else of_process
             parts = self.part_of_sample[rows]
             starts, ends = (edge[rows] for edge in self.covered)
-            members = [np.flatnonzero(parts == number) for number in range(len(SAMPLED_PARTS))]
-            self._parts[pid] = [IntervalSet.of(starts[samples], ends[samples]) for samples in members]
+            masks = [parts == number for number in range(len(SAMPLED_PARTS))]
+            self._parts[pid] = [IntervalSet.of(starts[mask], ends[mask]) for mask in masks]
         return self._parts[pid][SAMPLED_PARTS.index(part)]
 
     def list_processes(self, engines: Sequence[Engine], phase: Phase | None = None) -> tuple[int, ...]:

@@ -112,8 +112,12 @@ class IntervalSet:
         # Window w has ``counts[w]`` consecutive intervals from ``first_row[w]`` on. All of them in one array:
         #   first_row 4 9    counts 2 3    →    4 5 9 10 11
         first_row, counts = self._find_rows(starts, ends)
-        window = np.repeat(np.arange(len(starts)), counts)
-        interval = np.repeat(first_row - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
+        if counts.max(initial=0) > 1:
+            window = np.repeat(np.arange(len(starts)), counts)
+            interval = np.repeat(first_row - np.cumsum(counts) + counts, counts) + np.arange(len(window))
+        else:
+            window = np.flatnonzero(counts)
+            interval = first_row[window]
         piece_starts = np.maximum(self.starts[interval], starts[window])
         piece_ends = np.minimum(self.ends[interval], ends[window])
         has_length = piece_ends > piece_starts  # a window without a length has no piece
