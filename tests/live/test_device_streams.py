@@ -107,7 +107,10 @@ def test_calls_at_once_are_no_calls_as_nothing_shows_whose_end_is_whose(tmp_path
     path.write_bytes(b"".join(lines))
     trace = open_trace(path)
     assert len(analyze(trace, signposts="encode").window_rows) == 2
-    assert [issue.count for issue in trace.issues if issue.code == "signposts-unpaired"] == [6]
+    issues = {issue.code: issue for issue in trace.issues}
+    assert issues["signposts-overlapping"].count == 3
+    assert "no identifier tells apart: 3. They are no calls" in issues["signposts-overlapping"].message
+    assert "signposts-unpaired" not in issues
 
 
 def test_calls_without_identifiers_at_once_end_the_row_before_them() -> None:

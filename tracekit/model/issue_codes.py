@@ -190,6 +190,7 @@ _TablesCode: TypeAlias = Literal[
     "read-otherwise",
     "several-runs",
     "signpost-type-unknown",
+    "signposts-overlapping",
     "signposts-repeated",
     "signposts-unpaired",
     "symbols-added",

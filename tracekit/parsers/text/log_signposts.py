@@ -80,11 +80,13 @@ def arrange_signposts(entries: Sequence[LogEntry]) -> ArrangedLog | None:
     log.issues.add("warning", "log-clock-jumps", text, counts.steps)
     text = "entries of a log with signposts that have no time and were left out: {n}"
     log.issues.add("warning", "log-lines-without-time", text, counts.without_time)
-    unpaired = pairing.without_begin + pairing.without_end + len(pairing) + 2 * pairing.overlapping
     text = (
-        "signposts of the log without a partner: {n}. The partner is before or after the log, was not"
-        " logged, or cannot be told from others in a log without identifiers"
+        "signpost intervals that overlap another of their name, which no identifier tells apart: {n}. They"
+        " are no calls, and a request in their time may be theirs"
     )
+    log.issues.add("warning", "signposts-overlapping", text, pairing.overlapping)
+    unpaired = pairing.without_begin + pairing.without_end + len(pairing)
+    text = "signposts of the log whose partner is before or after the log, or was not logged: {n}"
     is_much = unpaired > 2 * len(log.intervals)
     log.issues.add("warning" if is_much else "info", "signposts-unpaired", text, unpaired)
     return log
