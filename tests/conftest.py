@@ -36,14 +36,19 @@ platform.platform()  # journals name it; the first call runs uname, which no uni
 WORKER_FIXTURES = {"reading"}
 """Fixtures shared by several tests whose threads start processes: a test that uses one is an integration test."""
 
-KINDS = ("integration", "browser", "consumers", "fuzz")
-
 EXTRAS = {"browser", "consumers", "fuzz"}
 """Kinds that ``make extras`` runs, and no other target."""
 
+WITH_PROCESSES = {"integration", *EXTRAS}
+"""Kinds of tests that may start processes."""
+
+KINDS = {"slow", *WITH_PROCESSES}
+
 NO_UNIT_TESTS = re.compile(
-    r"^pytestmark = \[?\s*pytest\.mark\.(integration|browser|consumers)\b", re.MULTILINE
+    r"^pytestmark = \[?\s*pytest\.mark\.(integration|browser|consumers|slow)\b", re.MULTILINE
 )
+CALL_OF_ANALYSIS = re.compile(r"\banaly[sz]ed?(_\w+)?\(")
+"""Of a module whose tests analyze recordings, which takes tens of milliseconds each."""
 SIGN_OF_EXTRAS = re.compile(r"\b(browser|tab|opened): |\bmark\.(browser|consumers|fuzz)\b")
 
 
@@ -53,19 +58,29 @@ def may_have_extras(module: Path) -> bool:
     return SIGN_OF_EXTRAS.search(module.read_text("utf-8")) is not None
 
 
+@cache
+def has_analyses(module: Path) -> bool:
+    """Return whether a module's tests analyze recordings."""
+    return CALL_OF_ANALYSIS.search(module.read_text("utf-8")) is not None
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave out modules without a selected test: importing all takes 12 s in each process."""
     selected = set(re.findall(r"\w+", config.option.markexpr)) - {"or"}
     if collection_path.suffix != ".py" or collection_path.name == "conftest.py" or not selected:
         return None
     is_left_out = (selected <= EXTRAS and not may_have_extras(collection_path)) or (
-        selected == {"unit"} and NO_UNIT_TESTS.search(collection_path.read_text("utf-8")) is not None
+        selected == {"unit"}
+        and (
+            has_analyses(collection_path)
+            or NO_UNIT_TESTS.search(collection_path.read_text("utf-8")) is not None
+        )
     )
     return True if is_left_out else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test with its kind: a test without one is a unit test.
+    """Mark each test with its kind: a test without one is a unit test, unless its module analyzes recordings.
 
     A browser or another process may be late once on a busy machine, so their tests are run a second time before they
     fail; the summary lists them.
@@ -81,11 +96,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("integration") or item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=1))
         if not any(item.get_closest_marker(kind) for kind in KINDS):
-            item.add_marker(pytest.mark.unit)
+            item.add_marker(pytest.mark.slow if has_analyses(item.path) else pytest.mark.unit)
         if any(item.get_closest_marker(kind) for kind in EXTRAS) and not may_have_extras(item.path):
             raise pytest.UsageError(f"make extras would leave out {item.nodeid}: extend SIGN_OF_EXTRAS")
-    slow = {item.path for item in items if not item.get_closest_marker("unit")}
-    items.sort(key=lambda item: item.path not in slow)
+    mixed = {item.path for item in items if not item.get_closest_marker("unit")}
+    items.sort(key=lambda item: item.path not in mixed)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -105,7 +120,7 @@ def pytest_collection_finish() -> None:
 
 
 class ProcessGuard:
-    """Fails unit tests that start a process, so that ``make quick`` stays quick.
+    """Fails tests that are to run in this process alone where they start another.
 
     No audit hook: CPython 3.11 refuses a thread's trace function, which debuggers set, while a hook written in
     Python runs for another thread's.
@@ -117,7 +132,7 @@ class ProcessGuard:
             setattr(owner, name, self._guarded(getattr(owner, name)))
 
     def _guarded(self, start: Callable[..., object]) -> Callable[..., object]:
-        """Return a function that starts a process unless a unit test calls it.
+        """Return a function that starts a process unless such a test calls it.
 
         Only the test's own thread counts: a library that several tests share goes on starting its workers.
         """
@@ -125,7 +140,9 @@ class ProcessGuard:
         @wraps(start)
         def guarded(*arguments: object, **options: object) -> object:
             if self.is_armed and threading.current_thread() is threading.main_thread():
-                raise AssertionError(f"a unit test started a process ({arguments!r}): mark it as integration")
+                raise AssertionError(
+                    f"a test in this process alone started another ({arguments!r}): mark it as integration"
+                )
             return start(*arguments, **options)
 
         return guarded
@@ -133,16 +150,13 @@ class ProcessGuard:
 
 PROCESS_GUARD = ProcessGuard()
 
-MAX_UNIT_CPU_S = 150
+MAX_UNIT_CPU_S = 80
 """The CPU time of all unit tests together, in every process of a test run.
 
-``make quick`` may cost 120 s, of which 20 are imports and collection; other programs lengthen it.
+``make quick`` may cost 120 s, of which 35 are imports, collection and pytest's own; other programs lengthen it.
 """
-MAX_UNIT_CPU_IN_ALL_S = 400
-"""The same where all tests run: under coverage, three processes on two cores, it was 344 s.
-
-It notices what grows by far; only ``make quick`` alone on idle cores shows the cost itself.
-"""
+MAX_UNIT_CPU_IN_ALL_S = 110
+"""The same where all tests run, which is under coverage and with three processes on two cores."""
 REFERENCE_LOOP_S = 0.04
 """The CPU time of ``LOOP`` on the machine whose seconds the limits are. Where cores are shared, it is half as
 much again, and so are all tests."""
@@ -180,13 +194,14 @@ UNIT_COST = UnitCost()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Arm the guard for a unit test and its fixtures, and measure what they cost."""
-    PROCESS_GUARD.is_armed = item.get_closest_marker("unit") is not None
+    """Arm the guard for a test in this process alone and its fixtures, and measure what unit tests cost."""
+    is_unit = item.get_closest_marker("unit") is not None
+    PROCESS_GUARD.is_armed = not any(map(item.get_closest_marker, WITH_PROCESSES))
     start_s = time.process_time()
     try:
         return (yield)
     finally:
-        if PROCESS_GUARD.is_armed:
+        if is_unit:
             UNIT_COST.count(time.process_time() - start_s)
         PROCESS_GUARD.is_armed = False
 
@@ -219,7 +234,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     cost = f"{UNIT_COST.cpu_s:.0f} s of CPU time, {UNIT_COST.reference_s:.0f} on the reference machine"
     terminalreporter.write_line(f"unit tests: {cost}, at most {limit}")
     if UNIT_COST.reference_s > limit:
-        terminalreporter.write_line("Too much for `make quick`: make slow ones quicker or integration tests.")
+        terminalreporter.write_line(
+            "Too much for `make quick`: make the slow ones quicker, or mark them as slow."
+        )
 
 
 @pytest.fixture

@@ -23,6 +23,8 @@ from tracekit.mcp.mcp_server import build_server
 from tracekit.mcp.recordings import RecordingStore
 from tracekit.mcp.replies import MOST_BYTES, cut_text
 
+pytestmark = pytest.mark.slow
+
 
 def run_calls(calls: Sequence[Call], *folders: Path, may_record: bool = False) -> list[tuple[bool, str]]:
     """Return whether each call failed, and the text of its reply."""

@@ -19,6 +19,8 @@ from tracekit.analysis.generation.growth import FEWEST_TOKENS, fit_growth
 from tracekit.analysis.generation.span_rules import SpanRole, read_span_rules
 from tracekit.errors import InputError, TracekitError
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_traces"
 WITH_REQUESTS = ["language-model-macos27", "language-model-leaves-engine-macos27"]

@@ -34,6 +34,7 @@ def test_an_issue_is_explained_with_what_to_do() -> None:
     assert "To do: record again" in " ".join(result.output.split())
 
 
+@pytest.mark.slow
 def test_each_kind_and_each_code_is_explained() -> None:
     for name in (*KINDS, MORE_FINDINGS, *ISSUE_CODES):
         assert all(section.blocks for section in explain(name)), name

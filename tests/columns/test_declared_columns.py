@@ -24,6 +24,8 @@ from tracekit.report.analysis.json import to_dict
 from tracekit.report.viewmodel.call_table import build_page_columns
 from tracekit.report.viewmodel.limits import Footnotes
 
+pytestmark = pytest.mark.slow
+
 
 def csv_rows(table: str) -> list[dict[str, str]]:
     text = written(write_csv, two_windows(), table=table).decode()

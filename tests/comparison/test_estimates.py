@@ -48,6 +48,7 @@ def test_equally_many_runs_of_similar_spread_are_students_t() -> None:
     assert estimate.interval() == pytest.approx((4 - 2.7764 * 1.29099, 4 + 2.7764 * 1.29099), abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [1.0, 2, 4, 6, 20])
 def test_false_alarms_of_three_runs_whatever_their_spreads(spread: float) -> None:
     rng = np.random.default_rng(6)

@@ -19,6 +19,8 @@ from tracekit.report.comparison.decision import decide_outcome
 from tracekit.report.comparison.headline import sentence
 from tracekit.report.comparison.wording import change_reason
 
+pytestmark = pytest.mark.slow
+
 LENGTHS = [20.0, 21, 20, 22, 20, 21, 20, 23, 20, 21] * 4
 
 

@@ -71,6 +71,7 @@ def test_every_table_of_a_dataset_has_its_columns() -> None:
         assert names == [name for name in columns if heading == "Every table" or name not in PLACE]
 
 
+@pytest.mark.slow
 def test_a_further_build_shows_what_changed_in_a_registry(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from evidence_support import Interval, Signpost, ane, core_ai, gpu
 from generation_support import analysis_of, generate, span
 from trace_support import MS
@@ -13,6 +14,8 @@ from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.finding import Finding
 from tracekit.checks.check import check
 from tracekit.report.wording.findings import finding_text
+
+pytestmark = pytest.mark.slow
 
 PLACEMENT = ("decode-left-engine", "fell-back")
 KINDS = ("decode-left-engine", "slow-sampling")

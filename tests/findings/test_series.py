@@ -32,6 +32,7 @@ def has_groups(logs: Floats) -> bool:
     return mark_longer_group(logs) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effect", [has_outlier, has_trend, has_groups])
 @pytest.mark.parametrize(("count", "runs"), [(20, RUNS), (100, RUNS), (1000, 100)])
 @pytest.mark.parametrize("correlation", [0, 0.5, 0.9])

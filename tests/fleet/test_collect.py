@@ -21,6 +21,8 @@ from tracekit.fleet.history.build_series import read_history
 from tracekit.parsers.in_memory import InMemorySource
 from tracekit.xctrace.tool import CommandResult
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 SAMPLE = "ane-happy-macos14"
 

@@ -15,6 +15,8 @@ from tracekit.fleet.history.level_segments import split_into_segments
 from tracekit.fleet.history.series_changes import Changes, SeriesChange, find_changes, find_discovery_limit
 from tracekit.fleet.history.series_power import estimate_power
 
+pytestmark = pytest.mark.slow
+
 PHONE = "iPhone 17 Pro 1"
 
 

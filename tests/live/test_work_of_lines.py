@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from documents_support import python_calls
 from log_streams import SERVED, call, signpost
 
 from tracekit.live.stream_watch import StreamWatch
+
+pytestmark = pytest.mark.slow
 
 EVALUATION = {"name": "_ANEF_MODEL_EVALUATE", "subsystem": "com.apple.ane"}
 MAX_CALLS_OF_A_LINE = 37

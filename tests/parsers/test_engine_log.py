@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from documents_support import python_calls
 from table_support import MS, issue_counts, records, rows_of, tables_of
 
@@ -14,6 +15,8 @@ from tracekit.model.tables import Column, StackTable, Table
 from tracekit.parsers.tables.engine_log import read_engine_log
 from tracekit.parsers.tables.log_owners import with_logged_process
 from tracekit.parsers.tables.signposts import read_signposts
+
+pytestmark = pytest.mark.slow
 
 COLUMNS = {
     "time": "event-time",

@@ -290,6 +290,7 @@ WITHOUT_ROWS = ("metal-gpu-submission-to-command-buffer-id", "gpu-counter-info")
 """Tables whose rows explain those of others."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", [schema for schema in NON_SAMPLE_TABLES if schema != "os-log"])
 def test_any_table_may_hold_anything(tmp_path: Path, schema: str) -> None:
     """Every table with the most awkward values that its columns can have: read, or dropped and counted."""

@@ -109,6 +109,7 @@ UNSUPPORTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", UNSUPPORTED)
 def test_unsupported_documents_are_read_by_lxml(case: str) -> None:
     data = PLAIN.replace(*UNSUPPORTED[case])

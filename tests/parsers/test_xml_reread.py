@@ -275,6 +275,7 @@ def full_disk(room: int) -> Callable[..., Any]:
     return create
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", [0, 1, 4096, 50_000])
 @pytest.mark.parametrize("content", INPUTS)
 def test_without_room_for_a_spool_lxml_reads_from_the_start(

@@ -21,6 +21,8 @@ from tracekit.probes.proposals import format_rules, propose_rules
 from tracekit.report.document.text_printer import Page, print_text
 from tracekit.report.probes.document import build_probes
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 CONTROL, POOL = "control_128x64x64", "max_pool_kernel13_stride1_fp16_128x64x64"
 POSTS = "tracekit.probes/calls/probe"

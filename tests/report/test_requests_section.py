@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import jsonschema
+import pytest
 from evidence_support import Interval, ane, core_ai, gpu
 from generation_support import analysis_of, generate, span
 from trace_support import MS
@@ -18,6 +19,8 @@ from tracekit.report.analysis.markdown import to_markdown
 from tracekit.report.analysis.text import to_text
 from tracekit.report.html.page import to_html
 from tracekit.report.viewmodel.lanes import iter_signpost_lanes
+
+pytestmark = pytest.mark.slow
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "tracekit-analysis-1.schema.json"
 

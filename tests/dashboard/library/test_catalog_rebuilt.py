@@ -16,6 +16,8 @@ from tracekit_dashboard.errors import LibraryFailed, NoSpace
 from tracekit_dashboard.library import descriptions
 from tracekit_dashboard.library.library import Library
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_lost_catalog_is_made_from_the_folders(tmp_path: Path) -> None:
     before = filled(tmp_path)

@@ -21,6 +21,8 @@ from tracekit_dashboard.library.library import Library
 from tracekit_dashboard.library.outside_names import make_display_name
 from tracekit_dashboard.settings import ServerLimits, Settings, find_default_folder
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def export(tmp_path: Path) -> Path:

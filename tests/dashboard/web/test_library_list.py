@@ -19,6 +19,8 @@ from tracekit_dashboard.library.catalog import Recording
 from tracekit_dashboard.library.library import Library
 from tracekit_dashboard.pages.library import PAGE_ROWS, choose_shown_tags
 
+pytestmark = pytest.mark.slow
+
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 FIRST_PAGE = ListRequest("", "", False, 1)
 

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from fake_library import BUSY, READY, SAMPLES, recording
 
+pytestmark = pytest.mark.slow
+
 Client = Callable[..., Any]
 HOST = {"Host": "127.0.0.1:8127"}
 SAMPLES_PLACE = f"/api/recordings/{READY}/samples"

@@ -22,6 +22,8 @@ from tracekit.mlmodels.plans.plan_kinds import describe_plan
 from tracekit.report.plans.document import build_plan
 from tracekit.report.plans.json import to_json
 
+pytestmark = pytest.mark.slow
+
 OPERATION = {
     "op": "conv",
     "name": "a",

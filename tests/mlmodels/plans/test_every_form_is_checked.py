@@ -44,6 +44,7 @@ def use(plan: Plan) -> None:
     differences_json.to_json(differences)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WHOLE)
 def test_every_form_whole_and_damaged(tmp_path: Path, name: str) -> None:
     use(read_plan(write(tmp_path, name, WHOLE[name])))

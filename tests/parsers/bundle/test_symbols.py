@@ -169,6 +169,7 @@ MANGLED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mangled", "shown"), MANGLED.items())
 def test_names_without_a_display_name_are_demangled(mangled: str, shown: str) -> None:
     assert name_of(Symbol(0x1000, 0x100, mangled)) == shown

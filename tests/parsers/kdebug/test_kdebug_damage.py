@@ -32,7 +32,7 @@ from tracekit.detect import open_source
 from tracekit.errors import InputError
 from tracekit.load import trace_of
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.slow
 
 UUID_A = "11111111-2222-3333-4444-555555555555"
 THREADS = [(1, 42, "MyApp"), (2, 42, "MyApp")]

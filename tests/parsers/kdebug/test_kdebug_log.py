@@ -25,7 +25,7 @@ from pykdebugparser.pykdebugparser import PyKdebugParser
 from tracekit.api import open_trace
 from tracekit.model.trace import Trace
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.slow
 
 THREADS = [(1, 42, "MyApp"), (2, 42, "MyApp")]
 START_S = 1_790_000_000
