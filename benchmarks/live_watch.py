@@ -180,7 +180,7 @@ def main() -> None:
     half_bytes, day_bytes = measure_memory(options.calls)
     figures = {
         "share of a core": round(share, 4),
-        **({"instructions of a line": measure_instructions(20)} if shutil.which("valgrind") else {}),
+        **({"instructions of a line": measure_instructions(10)} if shutil.which("valgrind") else {}),
         "calls": watch.counts.calls,
         "bytes after half a day": half_bytes,
         "bytes after a day": day_bytes,

@@ -159,6 +159,7 @@ NOT_FOR_EXPORTS = {
     "google.protobuf",
     "importlib.metadata",
     "matplotlib",
+    "msgspec",
     "multi_demangle",
     "plotly",
     "pyarrow.dataset",

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from log_streams import FAILED, PREAMBLE, SERVED, call, entry
 
 from tracekit.cli import main
-from tracekit.parsers.text.log_text import MAX_LINE_BYTES
+from tracekit.parsers.text.log_objects import MAX_LINE_BYTES
 from tracekit.record.companions import build_watch_command
 
 CALLS = [

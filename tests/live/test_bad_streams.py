@@ -11,7 +11,7 @@ from tracekit.live import call_building
 from tracekit.live.live_call import LiveCall, StreamCounts, WatchFinding
 from tracekit.live.stream_watch import Happening, StreamWatch
 from tracekit.parsers.text import signpost_pairing
-from tracekit.parsers.text.log_text import MAX_LINE_BYTES
+from tracekit.parsers.text.log_objects import MAX_LINE_BYTES
 
 Lines = list[bytes]
 

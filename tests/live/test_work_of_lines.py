@@ -11,7 +11,7 @@ from tracekit.live.stream_watch import StreamWatch
 pytestmark = pytest.mark.slow
 
 EVALUATION = {"name": "_ANEF_MODEL_EVALUATE", "subsystem": "com.apple.ane"}
-MAX_CALLS_OF_A_LINE = 37
+MAX_CALLS_OF_A_LINE = 36
 
 
 def lines_of(numbers: range) -> list[bytes]:

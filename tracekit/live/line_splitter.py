@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tracekit.parsers.text.log_text import MAX_LINE_BYTES
+from tracekit.parsers.text.log_objects import MAX_LINE_BYTES
 
 
 class LineSplitter:

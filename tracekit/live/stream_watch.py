@@ -19,10 +19,11 @@ from tracekit.model.vocabulary import LogKind
 from tracekit.parsers.tables.log_messages import find_client_phase, match_message
 from tracekit.parsers.text.device_lines import DeviceForm
 from tracekit.parsers.text.log_lines import PREAMBLE
+from tracekit.parsers.text.log_objects import parse_json_line
 from tracekit.parsers.text.log_order import PlacedEntry
 from tracekit.parsers.text.log_stream import ClockStep, DroppedBegins, LogStream, StreamItem
-from tracekit.parsers.text.log_text import concerns_engine, has_marker, parse_json_line
-from tracekit.parsers.text.signpost_pairing import PlacedSignpost
+from tracekit.parsers.text.log_text import concerns_engine, has_marker
+from tracekit.parsers.text.signpost_pairing import PlacedSignpost, SignpostInterval
 
 Happening: TypeAlias = LiveCall | WatchFinding
 MAX_GROUPS = 256
@@ -154,26 +155,21 @@ class StreamWatch:
     def _take(self, items: Iterable[StreamItem], settled_ns: int) -> list[Happening]:
         happenings: list[Happening] = []
         for item in items:
-            if isinstance(item, PlacedEntry):
-                self._see(item.time_ns)
-                happenings += self._read_message(item)
-            elif isinstance(item, PlacedSignpost):
+            if isinstance(item, PlacedSignpost):
                 self._see(item.time_ns)
                 self._builder.open_call(item)
+            elif isinstance(item, SignpostInterval):
+                self._see(item.end_ns)
+                self._take_interval(item)
+            elif isinstance(item, PlacedEntry):
+                self._see(item.time_ns)
+                happenings += self._read_message(item)
             elif isinstance(item, DroppedBegins):
                 self._builder.drop(item.begins, item.time_ns)
                 # A call or a request of which nothing is known is missing among those before and after it.
                 self._breaks += item.is_ambiguous and any(map(self._is_evidence, item.begins))
             elif isinstance(item, ClockStep):
                 self._breaks += 1
-            else:
-                self._see(item.end_ns)
-                begin = item.begin
-                phase = find_client_phase(begin.subsystem, begin.signpost.name)
-                if phase is not None:
-                    self._builder.add_client_interval(item, phase)
-                self._note_signpost(begin)
-                self._builder.close_call(item)
         for call in self._builder.take_ready(settled_ns):
             happenings += self._end_call(call)
         return happenings
@@ -236,11 +232,15 @@ class StreamWatch:
     def _is_evidence(self, begin: PlacedSignpost) -> bool:
         return self._is_call(begin) or find_client_phase(begin.subsystem, begin.signpost.name) is not None
 
-    def _note_signpost(self, begin: PlacedSignpost) -> None:
+    def _take_interval(self, interval: SignpostInterval) -> None:
+        begin = interval.begin
         key = (begin.subsystem, begin.category, begin.signpost.name)
-        if key not in self.signposts and len(self.signposts) >= _MAX_SIGNPOSTS:
-            return
-        self.signposts[key] += 1
+        if key in self.signposts or len(self.signposts) < _MAX_SIGNPOSTS:
+            self.signposts[key] += 1
+        phase = find_client_phase(begin.subsystem, begin.signpost.name)
+        if phase is not None:
+            self._builder.add_client_interval(interval, phase)
+        self._builder.close_call(interval)
 
     def _note_other(self, line: bytes) -> None:
         if line.startswith(PREAMBLE.encode()):

@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tracekit.parsers.text.log_lines import parse_object
+from tracekit.parsers.text.log_objects import parse_object
 
 TEN = int(datetime(2026, 11, 28, 10, tzinfo=UTC).timestamp()) * 10**9
 
 
 def read(stamp: object) -> tuple[int | None, int | None]:
     """Return the time of an entry, and the offset of its zone."""
-    entry = parse_object(json.dumps({"eventMessage": "", "timestamp": stamp}))
+    entry = parse_object(json.dumps({"eventMessage": "", "timestamp": stamp}).encode())
     assert entry is not None
     return entry.time_ns, entry.utc_offset_s
 
@@ -59,11 +59,11 @@ def test_anything_else_is_no_time(stamp: object) -> None:
 def test_values_that_are_equal_in_python_are_other_values() -> None:
     """Texts of earlier lines are remembered: a name is no number, whatever came before."""
     lines = [{"eventMessage": "", "subsystem": value} for value in ("1", 1, True, 1.0, [1], "1")]
-    entries = [parse_object(json.dumps(line)) for line in lines]
+    entries = [parse_object(json.dumps(line).encode()) for line in lines]
     assert [entry.subsystem for entry in entries if entry] == ["1", "", "", "", "", "1"]
 
 
 def test_white_space_around_an_entry_is_no_damage_and_anything_else_is() -> None:
     line = '{"eventMessage": "a"}'
     spaces = [f"{line}\r", f" {line}\t", f"{line}\v", f"{line}x", f"{line}{line}", line[:-1], f"[{line}]"]
-    assert [parse_object(text) is not None for text in spaces] == [True, True, *[False] * 5]
+    assert [parse_object(text.encode()) is not None for text in spaces] == [True, True, *[False] * 5]

@@ -56,7 +56,7 @@ def _translate_oslog(entry: Mapping[str, Any]) -> dict[str, Any]:
         "senderImagePath": entry.get("image_name"),
     }
     kind = entry.get("message_type")
-    if kind not in SIGNPOST_TYPES:
+    if not isinstance(kind, str) or kind not in SIGNPOST_TYPES:
         return names
     has_message = bool(entry.get("format_string") or entry.get("arguments"))
     return names | {

@@ -130,8 +130,8 @@ class LogOrder:
         return forward_ns > (entry.ticks - self._ticks) * _LONGEST_TICK_NS + _MAX_FORWARD_NS
 
     def _is_repeated(self, entry: LogEntry) -> bool:
-        time_ns, message, _, pid, tid, subsystem, *_, signpost, ticks, _, _, _ = entry
-        key = hash((time_ns, ticks, pid, tid, subsystem, message, signpost))
+        time_ns, ticks, pid, tid = entry.time_ns, entry.ticks, entry.pid, entry.tid
+        key = hash((time_ns, ticks, pid, tid, entry.subsystem, entry.message, entry.signpost))
         keys, recent = self._recent_keys, self._recent
         if key in keys:
             return True

@@ -80,14 +80,13 @@ class LogStream:
 
 
 def _place_signpost(time_ns: int, signpost: Signpost, entry: LogEntry) -> PlacedSignpost:
-    _, message, process, pid, tid, subsystem, category, *_ = entry
     return PlacedSignpost(
         time_ns,
         signpost,
-        subsystem[:_MAX_MESSAGE_CHARACTERS],
-        category[:_MAX_MESSAGE_CHARACTERS],
-        pid,
-        tid,
-        process[:_MAX_MESSAGE_CHARACTERS],
-        message[:_MAX_MESSAGE_CHARACTERS],
+        entry.subsystem[:_MAX_MESSAGE_CHARACTERS],
+        entry.category[:_MAX_MESSAGE_CHARACTERS],
+        entry.pid,
+        entry.tid,
+        entry.process[:_MAX_MESSAGE_CHARACTERS],
+        entry.message[:_MAX_MESSAGE_CHARACTERS],
     )

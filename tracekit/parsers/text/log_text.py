@@ -26,7 +26,7 @@ from tracekit.model.trace import IssueCounter, TraceInfo
 from tracekit.model.vocabulary import REPORTING_SUBSYSTEMS, SUBSYSTEMS
 from tracekit.parsers.limits import LimitError, require_at_most
 from tracekit.parsers.text.device_lines import SIGNPOST_TYPES
-from tracekit.parsers.text.log_lines import PREAMBLE, LogEntry, is_json, is_log, parse_line, parse_object
+from tracekit.parsers.text.log_lines import PREAMBLE, LogEntry, is_json, is_log, parse_line
 from tracekit.parsers.text.log_order import MAX_BACKWARD_NS
 from tracekit.parsers.text.log_signposts import (
     LogEntities,
@@ -72,9 +72,6 @@ _MAX_INSPECTED_ENTRIES = 20
 """Limits on the lines and JSON entries that are searched for a time."""
 _ARRAY_EDGES, _LINE_EDGES = (b"\n},{", b"\n}"), (b"\n", b"\n")
 """The bytes before and behind an entry of JSON."""
-_ARRAY_END = re.compile(r"\n\}[\s\]]*$")
-MAX_LINE_BYTES = 1 << 20
-"""Chosen limit on a line of JSON: longer ones count as damaged."""
 _ENTRIES = "lines about the Neural Engine"
 _COLUMNS = (
     Column("time", "Timestamp", "event-time", "int"),
@@ -214,8 +211,11 @@ def _read_objects(blocks: Iterator[bytes], log: LogContent, file: TextFile, *, i
 
 
 def _read_pieces(text: bytes, log: LogContent, *, is_array: bool) -> None:
+    # A small export is analyzed without the decoder of JSON, which takes milliseconds to import.
+    from tracekit.parsers.text.log_objects import parse_array_piece, parse_json_line
+
     begin, end = _ARRAY_EDGES if is_array else _LINE_EDGES
-    parse = _parse_piece if is_array else parse_json_line
+    parse = parse_array_piece if is_array else parse_json_line
     log.lines += text.count(b'"eventMessage"')
     for start, stop in _find_marked(text, begin, end):
         entry = parse(text[start:stop])
@@ -232,17 +232,6 @@ def _read_pieces(text: bytes, log: LogContent, *, is_array: bool) -> None:
     )
     log.first_entry = log.first_entry or next(iter(first_entries), None)
     log.last_entry = last_entries[-1] if last_entries else log.last_entry
-
-
-def parse_json_line(line: bytes) -> LogEntry | None:
-    """Return the entry of a line of JSON; None for any other line, and one of an absurd length."""
-    return parse_object(line.decode(errors="replace")) if len(line) <= MAX_LINE_BYTES else None
-
-
-def _parse_piece(text: bytes) -> LogEntry | None:
-    """Return the entry of a piece of an array, which may lack the braces around it."""
-    content = _ARRAY_END.sub("", text.decode(errors="replace")).lstrip(" \t\r\n[,").removeprefix("{")
-    return parse_object(f"{{{content}}}")
 
 
 def build_log_recording(name: str, log: LogContent) -> TextRecording:
