@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli  # noqa: F401 - the made-up search path hides packages that were not imported before
 
 from tracekit.errors import UsageError
 from tracekit.installation import format_install_command, list_namesakes, require_packages

@@ -55,17 +55,18 @@ def list_namesakes() -> list[str]:
     """
     from importlib.metadata import distributions
 
+    holders = filter(_has_our_package, distributions())
     return sorted(
-        f"{other.name} {other.version}"
-        for other in distributions()
-        if other.name not in {DISTRIBUTION, None} and _has_our_package(other)
+        f"{other.name} {other.version}" for other in holders if other.name not in {DISTRIBUTION, None}
     )
 
 
 def _has_our_package(distribution: Distribution) -> bool:
     tops = (distribution.read_text("top_level.txt") or "").split()
-    names = tops or {file.parts[0] for file in distribution.files or ()}
-    return "tracekit" in names
+    if tops:
+        return "tracekit" in tops
+    # The lines of RECORD begin with paths; ``files`` makes an object of each.
+    return "\ntracekit/" in "\n" + (distribution.read_text("RECORD") or "")
 
 
 def _find_distribution() -> Distribution | None:

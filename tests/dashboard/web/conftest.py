@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +25,23 @@ from tracekit_dashboard.settings import ServerLimits, Settings
 def client(tmp_path: Path) -> Callable[..., Any]:
     """Makes a client of an application; its ``library`` is the fake one."""
 
-    def make(*recordings: Recording, **settings: Any) -> Any:
-        from tracekit_dashboard.app import create_app
+    return partial(make_client, tmp_path)
 
-        library = FakeLibrary(tmp_path, *recordings)
-        app = create_app(Settings(tmp_path, port=8127, **settings), library)  # type: ignore[arg-type]
-        made = app.server.test_client()
-        made.library = library  # type: ignore[attr-defined]
-        return made
 
-    return make
+@pytest.fixture(scope="session")
+def refusing(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A client of an application that takes a tenth of a second to make, for requests that are refused."""
+    return make_client(tmp_path_factory.mktemp("refusing"))
+
+
+def make_client(folder: Path, *recordings: Recording, **settings: Any) -> Any:
+    from tracekit_dashboard.app import create_app
+
+    library = FakeLibrary(folder, *recordings)
+    app = create_app(Settings(folder, port=8127, **settings), library)  # type: ignore[arg-type]
+    made = app.server.test_client()
+    made.library = library  # type: ignore[attr-defined]
+    return made
 
 
 @pytest.fixture

@@ -66,9 +66,9 @@ def test_requests_to_the_names_of_this_machine_are_served(host: str, client: Cli
     ],
 )
 def test_a_name_that_points_here_from_elsewhere_is_refused_on_every_route(
-    host: str, path: str, client: Client
+    host: str, path: str, refusing: Any
 ) -> None:
-    answer = client().get(path, headers={"Host": host})
+    answer = refusing.get(path, headers={"Host": host})
     assert answer.status_code == 403
     assert "This address is not one of the dashboard's." in body_of(answer)
 
@@ -154,9 +154,9 @@ CALLBACK = "/_dash-update-component"
     ],
 )
 def test_a_write_from_elsewhere_is_refused(
-    method: str, path: str, headers: dict[str, str], client: Client
+    method: str, path: str, headers: dict[str, str], refusing: Any
 ) -> None:
-    answer = client().open(path, method=method, headers={**HOST, "X-Tracekit": "1", **headers}, json={})
+    answer = refusing.open(path, method=method, headers={**HOST, "X-Tracekit": "1", **headers}, json={})
     assert answer.status_code == 403
     assert "another site" in body_of(answer)
 
