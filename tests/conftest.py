@@ -155,8 +155,8 @@ MAX_UNIT_CPU_S = 80
 
 ``make quick`` may cost 120 s, of which 35 are imports, collection and pytest's own; other programs lengthen it.
 """
-MAX_UNIT_CPU_IN_ALL_S = 110
-"""The same where all tests run, which is under coverage and with three processes on two cores."""
+MAX_UNIT_CPU_IN_ALL_S = 150
+"""The same where all tests run: under coverage, three processes on two cores, it was 95 s of the reference."""
 REFERENCE_LOOP_S = 0.04
 """The CPU time of ``LOOP`` on the machine whose seconds the limits are. Where cores are shared, it is half as
 much again, and so are all tests."""

@@ -86,7 +86,10 @@ def arrange_signposts(entries: Sequence[LogEntry]) -> ArrangedLog | None:
     )
     log.issues.add("warning", "signposts-overlapping", text, pairing.overlapping)
     unpaired = pairing.without_begin + pairing.without_end + len(pairing)
-    text = "signposts of the log whose partner is before or after the log, or was not logged: {n}"
+    text = (
+        "signposts of the log without a partner: {n}. The partner is before or after the log, or was not"
+        " logged"
+    )
     is_much = unpaired > 2 * len(log.intervals)
     log.issues.add("warning" if is_much else "info", "signposts-unpaired", text, unpaired)
     return log
