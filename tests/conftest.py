@@ -64,17 +64,18 @@ def has_analyses(module: Path) -> bool:
     return CALL_OF_ANALYSIS.search(module.read_text("utf-8")) is not None
 
 
+def may_have_unit_tests(module: Path) -> bool:
+    """Return whether a module's tests are neither slow by default nor all of another kind."""
+    return not has_analyses(module) and NO_UNIT_TESTS.search(module.read_text("utf-8")) is None
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave out modules without a selected test: importing all takes 12 s in each process."""
     selected = set(re.findall(r"\w+", config.option.markexpr)) - {"or"}
     if collection_path.suffix != ".py" or collection_path.name == "conftest.py" or not selected:
         return None
     is_left_out = (selected <= EXTRAS and not may_have_extras(collection_path)) or (
-        selected == {"unit"}
-        and (
-            has_analyses(collection_path)
-            or NO_UNIT_TESTS.search(collection_path.read_text("utf-8")) is not None
-        )
+        selected == {"unit"} and not may_have_unit_tests(collection_path)
     )
     return True if is_left_out else None
 

@@ -61,9 +61,8 @@ def _read_first_numbers(messages: pa.LargeStringArray, key: str) -> tuple[IntArr
         return values, is_certain
     _, edges, text = messages.buffers()
     offsets = np.frombuffer(edges, np.int64)[messages.offset :][: len(messages) + 1]
-    characters = np.append(
-        np.frombuffer(text, np.uint8), np.uint8(0)
-    )  # the last number ends at the text's end
+    # The last number may end with the text: one character more ends it.
+    characters = np.append(np.frombuffer(text, np.uint8), np.uint8(0))
     begins, stops = offsets[rows] + place[rows], offsets[rows + 1]
     is_regular = (place[rows] == 0) | _OPENS[characters[begins - 1]]
     begins += len(word.encode())

@@ -81,8 +81,8 @@ def arrange_signposts(entries: Sequence[LogEntry]) -> ArrangedLog | None:
     text = "entries of a log with signposts that have no time and were left out: {n}"
     log.issues.add("warning", "log-lines-without-time", text, counts.without_time)
     text = (
-        "signpost intervals that overlap another of their name, which no identifier tells apart: {n}. They"
-        " are no calls, and a request in their time may be theirs"
+        "signpost intervals that overlap another of their name, which no identifier tells apart: {n}. None"
+        " counts as a call, and a request in their time may be theirs"
     )
     log.issues.add("warning", "signposts-overlapping", text, pairing.overlapping)
     unpaired = pairing.without_begin + pairing.without_end + len(pairing)
