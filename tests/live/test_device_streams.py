@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from html_support import section_of
 from log_streams import SERVED
 
 from tracekit import analyze, open_trace
 from tracekit.live.live_call import LiveCall, WatchFinding
 from tracekit.live.stream_watch import Happening, StreamWatch
 from tracekit.live.watch_summary import summarize_watch
+from tracekit.report.html.page import to_html
 from tracekit.report.wording.live import describe_choice, list_problems
 
 BEGIN = (
@@ -91,6 +93,15 @@ def test_a_saved_stream_has_the_same_calls_afterwards(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("is_served", [True, False])
+def test_the_page_of_a_stream_states_what_the_log_shows_of_an_engine(tmp_path: Path, is_served: bool) -> None:
+    path = tmp_path / "iphone.ndjson"
+    path.write_bytes(b"".join(call(0, served=is_served)))
+    text = section_of(to_html(analyze(open_trace(path), signposts="encode")), "engines")
+    assert "No work of an engine was measured or sampled." in text
+    assert ("The log shows requests to the Neural Engine, not how long it worked." in text) is is_served
+
+
 def test_calls_at_once_are_no_calls_as_nothing_shows_whose_end_is_whose(tmp_path: Path) -> None:
     crowd = [
         line(time_us, kind, "encode")
@@ -109,7 +120,7 @@ def test_calls_at_once_are_no_calls_as_nothing_shows_whose_end_is_whose(tmp_path
     assert len(analyze(trace, signposts="encode").window_rows) == 2
     issues = {issue.code: issue for issue in trace.issues}
     assert issues["signposts-overlapping"].count == 3
-    assert "no identifier tells apart: 3. They are no calls" in issues["signposts-overlapping"].message
+    assert "no identifier tells apart: 3. None counts as a call" in issues["signposts-overlapping"].message
     assert "signposts-unpaired" not in issues
 
 

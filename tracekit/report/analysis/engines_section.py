@@ -26,7 +26,10 @@ def build_engines(analysis: Analysis, _extent: Extent, notes: Footnotes) -> Sect
     """Return the engines over the whole run: the measured time, host samples, and what was prepared."""
     totals = [entry for entry in analysis.engine_totals if entry.is_seen]
     if not totals:
-        return Section("engines", "Engines", (Paragraph("No engine was seen."),), is_empty=True)
+        reason = "No work of an engine was measured or sampled."
+        if analysis.requests.requests:
+            reason += " The log shows requests to the Neural Engine, not how long it worked."
+        return Section("engines", "Engines", (Paragraph(reason),), is_empty=True)
     columns = [Column("engine", [str(entry.engine) for entry in totals], "engine")]
     if analysis.trace.has_timeline:  # otherwise nothing is measured
         marks = _mark_engines(notes, Part.BUSY, totals)
